@@ -37,11 +37,11 @@ test-all: $(filter-out $(SKIP),test-core $(WHEELS:%=test-wheel-%))  ## run the t
 
 .PHONY: test-core
 test-core:
-	$(call env,core) -m pytest tests/core tests/motion -m "not long" $(PYTEST)
+	$(call env,core) -m pytest solver/tests -m "not long" $(PYTEST)
 
 .PHONY: test-compiled
-test-compiled: wheels  ## all tests of solver and motions, the long ones too, compiled if they can be
-	export PYTHONPATH="$(CURDIR)/build/compiled" && $(call env,core) -m pytest tests/core tests/motion $(PYTEST)
+test-compiled:  ## install each compiled wheel of the solver, and run all of its tests on it
+	$(call env,core) tools/wheel.py test
 
 .PHONY: test-newest
 test-newest:
@@ -64,8 +64,8 @@ fuzz-core fuzz-wheel-%: export PYTHONPATH = $(CURDIR)/build/compiled
 
 .PHONY: fuzz-core
 fuzz-core:
-	$(call env,core) -m pytest -m hypothesis tests/core tests/motion $(PYTEST)
-	$(call env,core) -m pytest tests/core/test_any_solve.py $(PYTEST)
+	$(call env,core) -m pytest -m hypothesis solver/tests $(PYTEST)
+	$(call env,core) -m pytest solver/tests/core/test_any_solve.py $(PYTEST)
 
 .PHONY: fuzz-newest
 fuzz-newest:
@@ -75,20 +75,23 @@ fuzz-wheel-%:
 	$(call env,bpy-$*) -m pytest -s tests/blender/test_fuzz.py tests/blender/test_fuzz_settings.py $(PYTEST)
 
 .PHONY: test-install
-test-install: package  ## install the built zip in BLENDER=… and use it
-	rm -rf build/user && mkdir -p build/user
-	BLENDER_USER_RESOURCES="$(CURDIR)/build/user" $(real) tests/install.py -- dist/*.zip
+test-install: package  ## install the built zips in BLENDER=… and use them
+	for package in dist/*.zip; do \
+		rm -rf build/user && mkdir -p build/user && \
+		BLENDER_USER_RESOURCES="$(CURDIR)/build/user" $(real) tests/install.py -- $$package \
+		|| exit; \
+	done
 
 .PHONY: test-ui
 test-ui: package  ## drive the built zip in a real window on a virtual screen, with mouse and keys
 	$(call env,core) -m pytest tests/ui $(PYTEST)
 
 .PHONY: wheels
-wheels:  ## compile solver and motions for the Pythons of Blender that this machine can build for
+wheels:  ## build the wheels of the solver that this machine can build, compiled and not
 	$(call env,core) tools/wheel.py
 
 .PHONY: package
-package: wheels  ## build and validate dist/fabrik_ik-….zip
+package: wheels  ## build and validate dist/fabrik_ik-….zip, for this platform and for any
 	$(call env,bpy-$$($(PYTHON) tools/environment.py newest)) tools/package.py
 
 .PHONY: samples
@@ -97,8 +100,8 @@ samples:  ## build the sample .blend files, with the oldest Blender, so that all
 
 .PHONY: pictures
 pictures: package  ## make the manual's pictures of the window, still and moving
-	$(call env,core) tests/ui/screenshots.py dist/*.zip
-	$(call env,core) tests/ui/films.py dist/*.zip
+	$(call env,core) tests/ui/screenshots.py
+	$(call env,core) tests/ui/films.py
 
 .PHONY: translations
 translations:  ## bring addon/translations up to date with the texts of the interface
@@ -118,8 +121,12 @@ reference:  ## write the manual's reference of properties and operators, from Bl
 check-docs:
 	$(call env,tools) tools/check_docs.py
 
+.PHONY: check-release
+check-release:
+	$(call env,wheels) tools/check_release.py
+
 .PHONY: lint
-lint: check-docs  ## check style, format, layers, and the links of the manual
+lint: check-docs check-release  ## check style, format, layers, the manual's links, and workflows
 	$(call env,tools) -m ruff check .
 	$(call env,tools) -m ruff format --check .
 	$(call env,tools) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"

@@ -1,15 +1,19 @@
-"""FABRIK IK: inverse kinematics constraints for armatures.
+"""FABRIK IK: inverse kinematics constraints for armatures."""
 
-`bpy` is only imported by `register`, so that `core` and `motion` can be used without Blender.
-"""
+import fabrik_solver
 
-from . import compiled
-
-compiled.use_compiled(__name__)
+SOLVER = "0.1.0"
+"""The version of the solver that this version of the extension is made for."""
 
 
 def register() -> None:
-    """Register the extension."""
+    """Register the extension.
+
+    Raises:
+        ImportError: If Blender still has the solver of another version in memory.
+    """
+    if fabrik_solver.__version__.partition("+")[0] != SOLVER:
+        raise ImportError("FABRIK IK was updated: restart Blender, which still runs its old solver")
     from . import app
 
     app.register()

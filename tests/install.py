@@ -6,11 +6,9 @@ The caller sets BLENDER_USER_RESOURCES to a temporary folder: this installs for 
 """
 
 import importlib
-import io
 import os
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import zipfile
 from pathlib import Path
@@ -29,22 +27,42 @@ def install(package: Path) -> None:
     assert hasattr(bpy.types.Object, "fabrik"), "Object.fabrik does not exist"
 
 
-def is_compiled_for_this(package: Path) -> bool:
-    """Tell whether the zip is compiled for this Blender's Python and platform."""
-    library = f"fabrik_ik_compiled__mypyc{sysconfig.get_config_var('EXT_SUFFIX')}"
+def wheels_in(package: Path) -> list[str]:
+    """Return the names of the wheels in the zip."""
     with zipfile.ZipFile(package) as archive:
-        wheels = [archive.read(name) for name in archive.namelist() if name.endswith(".whl")]
-    return any(library in zipfile.ZipFile(io.BytesIO(wheel)).namelist() for wheel in wheels)
+        return [name for name in archive.namelist() if name.endswith(".whl")]
 
 
-def check_it_runs_compiled(package: Path) -> None:
-    """What is compiled is used if the zip has it for this Blender."""
-    is_compiled = importlib.import_module(f"{MODULE}.compiled").COMPILED
-    print(f"Solver and motions run {'compiled' if is_compiled else 'interpreted'}.")
-    assert is_compiled_for_this(package) == is_compiled, "what the zip has compiled is not used"
+def has_wheel_for_this_python(package: Path) -> bool:
+    """Tell whether a wheel of the zip is for any Python, or for that of this Blender."""
+    tags = ("-py3-", "-cp{}{}-".format(*sys.version_info))
+    return any(tag in name for name in wheels_in(package) for tag in tags)
+
+
+def check_it_is_refused(package: Path) -> None:
+    """Blender says which Python the zip is for, and enables nothing."""
+    try:
+        install(package)
+    except RuntimeError as error:
+        assert "This Python version" in str(error), error
+    else:
+        raise AssertionError("it was installed")
+    assert not hasattr(bpy.types.Object, "fabrik"), "it is enabled all the same"
+
+
+def check_its_solver_runs(package: Path) -> None:
+    """The solver is the one of the zip's wheels: compiled if they are."""
+    import fabrik_solver
+
+    wheels = wheels_in(package)
+    is_compiled = not any(name.endswith("-none-any.whl") for name in wheels)
+    print(f"{package.name}: the solver runs {'compiled' if is_compiled else 'interpreted'}.")
+    assert is_compiled == fabrik_solver.COMPILED, "what the zip has compiled is not used"
+    assert all(f"-{fabrik_solver.__version__}-" in name for name in wheels), "another one runs"
     for name in ("core.chain", "motion.look"):
-        file = importlib.import_module(f"{MODULE}.{name}").__file__
+        file = str(importlib.import_module(f"fabrik_solver.{name}").__file__)
         assert is_compiled != file.endswith(".py"), f"{name} is not what is said to run"
+        assert os.environ["BLENDER_USER_RESOURCES"] in file, f"{name} is not that of the zip"
 
 
 def make_armature() -> bpy.types.Object:
@@ -94,7 +112,8 @@ def check_the_command(folder: Path) -> None:
     bpy.ops.wm.save_userpref()
     bpy.ops.wm.save_as_mainfile(filepath=str(blend))
     before = blend.read_bytes()
-    for arguments, code in ((["--end", "5"], 0), (["--start", "5", "--end", "1"], 2)):
+    wanted = ((["--end", "5"], 0), (["--jobs", "2"], 0), (["--start", "5", "--end", "1"], 2))
+    for arguments, code in wanted:
         baked.unlink(missing_ok=True)
         command = [bpy.app.binary_path, "--command", "fabrik_bake", str(blend), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -118,10 +137,14 @@ if __name__ == "__main__":
     # Blender only counts an error as one (--python-exit-code) if it leaves the script.
     assert "BLENDER_USER_RESOURCES" in os.environ, "set BLENDER_USER_RESOURCES to an empty folder"
     zipped = Path(sys.argv[sys.argv.index("--") + 1]).resolve()
-    install(zipped)
-    check_it_runs_compiled(zipped)
-    check_it_reaches()
-    with tempfile.TemporaryDirectory() as name:
-        check_the_command(Path(name))
-    disable()
-    print(f"Installed, used and disabled in Blender {bpy.app.version_string}: all is well.")
+    if has_wheel_for_this_python(zipped):
+        install(zipped)
+        check_its_solver_runs(zipped)
+        check_it_reaches()
+        with tempfile.TemporaryDirectory() as name:
+            check_the_command(Path(name))
+        disable()
+        print(f"Installed, used and disabled in Blender {bpy.app.version_string}: all is well.")
+    else:
+        check_it_is_refused(zipped)
+        print(f"{zipped.name} has no wheel for this Python, and is refused with these words.")

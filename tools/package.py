@@ -1,14 +1,18 @@
-"""Build the extension's zip with Blender's own tool, which validates it before and after.
+"""Build the extension's zips with Blender's own tool, which validates them before and after.
 
 The tool is in the `bpy` wheel of the Python that runs this script; Blender itself is not started.
-The zip contains the wheel that `make wheels` has built, if there is one. Prints the path of the
-zip.
+Each platform for which `build/wheels` has compiled wheels of the solver gets a zip with these, and
+all others one with the wheel for any Python. The wheels are bundled as they are. Prints the paths
+of the zips.
 """
 
+import json
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,6 +20,16 @@ ROOT = Path(__file__).resolve().parent.parent
 STAGE = ROOT / "build" / "fabrik_ik"
 WHEELS = ROOT / "build" / "wheels"
 DIST = ROOT / "dist"
+
+PLATFORMS = {
+    "linux-x64": r"linux.*_x86_64\.whl$",
+    "linux-arm64": r"linux.*_aarch64\.whl$",
+    "macos-arm64": r"macosx.*_arm64\.whl$",
+    "macos-x64": r"macosx.*_x86_64\.whl$",
+    "windows-arm64": r"win_arm64\.whl$",
+    "windows-x64": r"win_amd64\.whl$",
+}
+"""Blender's names of platforms, and how their wheels end."""
 
 
 def blender_ext(*arguments: str | Path) -> None:
@@ -29,22 +43,26 @@ def blender_ext(*arguments: str | Path) -> None:
     subprocess.run(command, check=True, stdout=sys.stderr)
 
 
-def stage() -> None:
-    """Lay out the package: the tool expects `__init__.py` next to the manifest."""
+def stage(wheels: list[Path], platforms: Sequence[str]) -> None:
+    """Lay out the package: the tool expects `__init__.py` next to the manifest.
+
+    Args:
+        wheels: The wheels of the solver that the package contains, as they are.
+        platforms: Blender's names of the platforms that they are for; none if they are for all.
+    """
     shutil.rmtree(STAGE, ignore_errors=True)
     shutil.copytree(
         ROOT / "addon", STAGE, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", "*.pot")
     )
     shutil.copy(ROOT / "LICENSE", STAGE)
-    wheels = sorted(WHEELS.glob("*.whl"))
-    manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
-    if wheels:
-        # Without `platforms`, Blender skips wheels that do not fit, and installs the rest.
-        listed = "".join(f'  "./wheels/{wheel.name}",\n' for wheel in wheels)
-        manifest += f"\nwheels = [\n{listed}]\n"
-        (STAGE / "wheels").mkdir()
+    (STAGE / "wheels").mkdir()
     for wheel in wheels:
         shutil.copy(wheel, STAGE / "wheels")
+    manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
+    listed = "".join(f'  "./wheels/{wheel.name}",\n' for wheel in wheels)
+    manifest += f"\nwheels = [\n{listed}]\n"
+    if platforms:
+        manifest += f"platforms = {json.dumps(platforms)}\n"
     (STAGE / "blender_manifest.toml").write_text(manifest, encoding="utf-8")
 
 
@@ -59,17 +77,32 @@ def make_reproducible(package: Path) -> None:
             archive.writestr(entry, data, compress_type=zipfile.ZIP_DEFLATED)
 
 
-def main() -> None:
-    """Stage, validate and build the package, and validate the zip."""
-    stage()
+def build(wheels: list[Path], platforms: Sequence[str]) -> None:
+    """Build the zips of a package, one for each of its platforms, and validate them."""
+    stage(wheels, platforms)
     blender_ext("validate", STAGE)
+    before = {*DIST.glob("*.zip")}
+    split = ["--split-platforms"] if platforms else []
+    blender_ext("build", "--source-dir", STAGE, "--output-dir", DIST, *split)
+    for package in sorted({*DIST.glob("*.zip")} - before):
+        make_reproducible(package)
+        blender_ext("validate", package)
+        print(package.relative_to(ROOT))
+
+
+def main() -> None:
+    """Build a zip for each platform that there are compiled wheels for, and one for all others."""
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir()
-    blender_ext("build", "--source-dir", STAGE, "--output-dir", DIST)
-    (package,) = DIST.glob("*.zip")
-    make_reproducible(package)
-    blender_ext("validate", package)
-    print(package.relative_to(ROOT))
+    wheels = sorted(WHEELS.glob("*.whl"))
+    pure = [wheel for wheel in wheels if wheel.stem.endswith("-none-any")]
+    compiled = [wheel for wheel in wheels if wheel not in pure]
+    found = [
+        name for name, tag in PLATFORMS.items() if any(re.search(tag, w.name) for w in compiled)
+    ]
+    if found:
+        build(compiled, found)
+    build(pure, ())
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import bpy
 
-from .. import compiled
+import fabrik_solver
+
 from ..blender.messages import msg, shown
 from ..editing import defaults
 from ..editing.defaults import FabrikDefaults
@@ -118,7 +119,7 @@ def _draw_defaults(layout: Layout, defaults_group: FabrikDefaults) -> None:
 
 
 def _draw_solver(layout: Layout) -> None:
-    if compiled.COMPILED:
+    if fabrik_solver.COMPILED:
         layout.label(text="Compiled: the fast version is used", icon="CHECKMARK")
         return
     here = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"

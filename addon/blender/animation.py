@@ -5,7 +5,7 @@ Hides the differences between the versions of Blender.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -174,16 +174,22 @@ def all_active_curves(ob: bpy.types.Object) -> list[Any]:
     return [curve for curves in lists for curve in curves]
 
 
-def channel_curves(ob: bpy.types.Object, path: str, count: int) -> list[Any]:
-    """Return the effective F-curve, or None, of each component in the object's active action."""
+def active_lists(ob: bpy.types.Object) -> list[Any]:
+    """Return the F-curve collections of the object's active action."""
     data = ob.animation_data
     if data is None or data.action is None:
-        return [None] * count
-    lists: list[Any] = curve_lists(data.action, getattr(data, "action_slot", None))
-    found: list[Any] = []
-    for i in range(count):
-        curves = [curve for curve in (one.find(path, index=i) for one in lists) if curve]
-        found.append(next((curve for curve in curves if has_effect(curve)), None))
+        return []
+    return curve_lists(data.action, getattr(data, "action_slot", None))
+
+
+def channel_curves(lists: Sequence[Any], path: str, count: int) -> list[Any]:
+    """Return the effective F-curve, or None, of each component of a property."""
+    found: list[Any] = [None] * count
+    for curves in reversed(lists):
+        for i in range(count):
+            curve = curves.find(path, index=i)
+            if curve is not None and has_effect(curve):
+                found[i] = curve
     return found
 
 

@@ -1,6 +1,6 @@
 """The axes that settings offer, named as in Blender's exporters."""
 
-from ..core.vectors import Vec
+from fabrik_solver.core.vectors import Vec
 
 AXES: dict[str, Vec] = {
     "X": (1.0, 0.0, 0.0),

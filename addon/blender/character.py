@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, cast
 
 import bpy
 from mathutils import Quaternion, Vector
 
-from ..motion.anatomy import UP, Anatomy, RestBone, recognize
+from fabrik_solver.motion.anatomy import UP, Anatomy, RestBone, recognize
+
 from .axes import AXES
+from .rigify import original_bones
 from .skeleton import vector
 
 
@@ -73,31 +75,50 @@ def character_of(armature: bpy.types.Object) -> Character:
     return next(lying, standing)
 
 
+def generated_character(armature: bpy.types.Object) -> Character | None:
+    """Recognize the character of a generated Rigify rig by its metarig, None for any other rig.
+
+    Its bones have the names of the metarig's.
+    """
+    bones = [(name, bone, parent, True) for name, bone, parent in original_bones(armature)]
+    return _recognize(armature, _up_axis(armature), bones) if bones else None
+
+
 def standing_character(armature: bpy.types.Object) -> Character:
     """Recognize the character of an armature that stands upright in the world.
 
     Some importers keep Y up and rotate the object, others rotate the bones: up is the axis of the
     armature that points up most in world space.
     """
+    return _recognize(armature, _up_axis(armature))
+
+
+def _up_axis(armature: bpy.types.Object) -> str:
+    """Return the axis of an armature that points up most in world space."""
     world_up = armature.matrix_world.to_3x3().inverted_safe() @ Vector(UP)
-    return _recognize(armature, nearest_axis(world_up, AXES))
+    return nearest_axis(world_up, AXES)
 
 
-def _recognize(armature: bpy.types.Object, up: str) -> Character:
-    """Return the character of an armature, given which of its axes points up."""
+def _recognize(
+    armature: bpy.types.Object,
+    up: str,
+    chosen: Sequence[tuple[str, bpy.types.Bone, int, bool]] = (),
+) -> Character:
+    """Return the character of an armature, given which of its axes points up.
+
+    Args:
+        armature: The armature object.
+        up: The axis.
+        chosen: The bones that count, parents first, each with its name, the index of its parent,
+            and whether it deforms; empty for all.
+    """
     turn = Vector(UP).rotation_difference(Vector(AXES[up]))
     back = turn.inverted()
-    bones = cast(bpy.types.Armature, armature.data).bones  # Parents first, unlike in a pose.
-    index = {bone.name: i for i, bone in enumerate(bones)}
     rest = [
         RestBone(
-            bone.name,
-            -1 if bone.parent is None else index[bone.parent.name],
-            vector(back @ bone.head_local),
-            vector(back @ bone.tail_local),
-            bone.use_deform,
+            name, parent, vector(back @ bone.head_local), vector(back @ bone.tail_local), deforms
         )
-        for bone in bones
+        for name, bone, parent, deforms in chosen or _all_bones(armature)
     ]
     anatomy = recognize(rest)
     extents = [
@@ -105,3 +126,12 @@ def _recognize(armature: bpy.types.Object, up: str) -> Character:
     ]
     size = anatomy.height if anatomy.hips >= 0 else max(extents, default=0.0)
     return Character(rest, anatomy, size, up, turn)
+
+
+def _all_bones(armature: bpy.types.Object) -> list[tuple[str, bpy.types.Bone, int, bool]]:
+    bones = cast(bpy.types.Armature, armature.data).bones  # Parents first, unlike in a pose.
+    index = {bone.name: i for i, bone in enumerate(bones)}
+    return [
+        (bone.name, bone, -1 if bone.parent is None else index[bone.parent.name], bone.use_deform)
+        for bone in bones
+    ]

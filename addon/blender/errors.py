@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from .messages import COMMA, Message, joined, msg
+from .messages import COMMA, Message, enumerated, joined, msg
 
 
 class ProblemError(Exception):
@@ -40,8 +40,7 @@ def listed(names: Sequence[str], more: int = 0) -> Message:
     quoted = [msg("“{name}”", name=name) for name in names]
     if more:
         return msg("{names} and {more} more", names=joined(COMMA, quoted), more=more)
-    *others, last = quoted
-    return msg("{names} and {last}", names=joined(COMMA, others), last=last) if others else last
+    return enumerated(quoted)
 
 
 INTERNAL_ERROR = msg(

@@ -11,8 +11,9 @@ from typing import Any, Final, NamedTuple
 
 from mathutils import Vector
 
-from ..core.bend import STRAIGHT, bend_direction, chain_axis
-from ..core.vectors import ORIGIN, Vec, across, cross, dot, length, sub, unit
+from fabrik_solver.core.bend import STRAIGHT, bend_direction, chain_axis
+from fabrik_solver.core.vectors import ORIGIN, Vec, across, cross, dot, length, sub, unit
+
 from .skeleton import Skeleton, vector
 
 AT_TAIL: Final = 0.5

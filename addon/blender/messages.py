@@ -110,6 +110,12 @@ COMMA = msg(", ")
 """What separates the items of a list."""
 
 
+def enumerated(parts: Sequence[Message]) -> Message:
+    """Join messages, at least one, for a sentence: A, B and C."""
+    *others, last = parts
+    return msg("{names} and {last}", names=joined(COMMA, others), last=last) if others else last
+
+
 def channel_name(channel: str) -> Message:
     """Return the name of a channel for a message: rotation_quaternion is a rotation."""
     if channel == "location":

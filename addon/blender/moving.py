@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import bpy
 
-from ..core import Bone, Frame, facing, frame_in, inherited_axes, inverse, location_axes
-from ..core.vectors import (
+from fabrik_solver import Bone, Frame, facing, frame_in, inherited_axes, inverse, location_axes
+from fabrik_solver.core.vectors import (
     IDENTITY,
     ORIGIN,
     Mat3,
@@ -23,10 +23,11 @@ from ..core.vectors import (
     sub,
     times,
 )
+
 from . import animation
 from .access import pose_bones
 from .errors import ProblemError
-from .messages import msg
+from .messages import channel_name
 from .precision import rounding_of
 from .relations import active_constraints
 from .rotation import LOCATION, channel_of, channel_values, mode_of, quaternion
@@ -79,11 +80,10 @@ def refuse_unmovable(point: Point, turns: bool) -> None:
     driven = animation.driven(ob)
     for name in channels_of(point, turns):
         if any((owner.path_from_id(name), i) in driven for i in range(4)):
-            what = msg("location") if name == "location" else msg("rotation")
             raise ProblemError(
                 "The {what} of “{owner}” is driven and cannot be set: remove the driver, "
                 "or choose another target",
-                what=what,
+                what=channel_name(name),
                 owner=owner.name,
             )
 
@@ -212,10 +212,9 @@ def _set(owner: Any, name: str, values: Sequence[float], rounded: float) -> None
     for i, value in enumerate(values):
         tolerance = LOCKED * (1.0 + abs(current[i])) + rounded
         if locks[i] and abs(value - current[i]) > tolerance:
-            what = msg("location") if name == "location" else msg("rotation")
             raise ProblemError(
                 "The {what} of “{owner}” is locked: unlock it in the Item tab of the sidebar",
-                what=what,
+                what=channel_name(name),
                 owner=owner.name,
             )
     setattr(owner, name, values)

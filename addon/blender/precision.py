@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, cast
 
 import bpy
 
-from ..core import Chain
-from ..core.vectors import Mat3, Vec, across, length, mat_columns
+from fabrik_solver import Chain
+from fabrik_solver.core.vectors import Mat3, Vec, across, length, mat_columns
+
 from .access import pose_bones
 from .rotation import AXIS_ANGLE, QUATERNION, channel_of, mode_of
 from .skeleton import Point, matrix3, matrix_frame, vector

@@ -13,7 +13,8 @@ from typing import Any, Literal, NamedTuple, cast
 import bpy
 from mathutils import Matrix, Vector
 
-from ..core.vectors import Vec
+from fabrik_solver.core.vectors import Vec
+
 from .access import session_uid
 from .errors import ProblemError
 from .relations import moves_with

@@ -6,12 +6,12 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from math import tau
-from typing import Any, cast
+from typing import Any
 
 import bpy
 from mathutils import Euler, Quaternion
 
-from ..core.vectors import Quat, quat_unit
+from fabrik_solver.core.vectors import Quat, quat_unit
 
 QUATERNION, AXIS_ANGLE = 0, -1
 """Rotation modes as Blender stores them; 1 to 6 are `EULER_ORDERS`."""
@@ -163,15 +163,15 @@ class PoseChannels:
         """
         self.bones = bones
         self.buffers: dict[str, array[float]] = {}
-        self._rows = rows if rows is not None and rows.are_few else None
+        self._rows: Any = rows if rows is not None and rows.are_few else None
 
     @cached_property
     def _few_bones(self) -> list[tuple[int, Any]]:
         """The needed bones, if these are few, with their indices."""
-        return [(bone, self._owner(bone)) for bone in cast(Rows, self._rows).bones]
+        return [(bone, self._owner(bone)) for bone in self._rows.bones]
 
     def _owner(self, bone: int) -> Any:
-        return cast(Rows, self._rows).find(self.bones, bone)
+        return self._rows.find(self.bones, bone)
 
     @cached_property
     def modes(self) -> array[int]:
@@ -199,7 +199,7 @@ class PoseChannels:
         return column
 
     def _sparse(self, channel: str, size: int) -> array[float]:
-        column = array("f", bytes(4 * size * len(cast(Rows, self._rows).names)))
+        column = array("f", bytes(4 * size * len(self._rows.names)))
         for bone, owner in self._few_bones:
             column[bone * size : (bone + 1) * size] = array("f", getattr(owner, channel)[:])
         return column

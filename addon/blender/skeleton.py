@@ -11,8 +11,9 @@ from typing import Any, cast
 import bpy
 from mathutils import Matrix, Vector
 
-from ..core import WHOLE, Bone, Frame, inverse
-from ..core.vectors import Mat3, Vec
+from fabrik_solver import WHOLE, Bone, Frame, inverse
+from fabrik_solver.core.vectors import Mat3, Vec
+
 from .access import pose_bones, rest_bone
 from .errors import ProblemError
 from .rotation import KINDS, SPARSE

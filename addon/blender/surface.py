@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, cast
 import bpy
 from mathutils.bvhtree import BVHTree
 
-from ..core import Frame, frame_in, inverse
-from ..core.vectors import Vec
-from ..motion.solid import Solid
+from fabrik_solver import Frame, frame_in, inverse
+from fabrik_solver.core.vectors import Vec
+from fabrik_solver.motion.solid import Solid
+
 from .errors import ProblemError
 from .listeners import on_invalidate
 from .skeleton import vector

@@ -63,6 +63,9 @@ class Armatures(NamedTuple):
     moved: set[int]
 
 
+NO_ARMATURES = Armatures([], [], set())
+
+
 def armatures_in(depsgraph: bpy.types.Depsgraph) -> Armatures:
     """Return the armatures in an update."""
     found = Armatures([], [], set())
@@ -74,6 +77,15 @@ def armatures_in(depsgraph: bpy.types.Depsgraph) -> Armatures:
             elif isinstance(block, bpy.types.Object) and update.is_updated_transform:
                 found.moved.add(session_uid(block))
     return found
+
+
+def geometry_in(depsgraph: bpy.types.Depsgraph) -> set[int]:
+    """Return the `session_uid`s of the data-blocks with updated geometry, as of posed armatures."""
+    changed = _column(depsgraph, "is_updated_geometry")
+    if not any(changed):
+        return set()
+    pairs = zip(depsgraph.updates, changed, strict=True)
+    return {session_uid(update.id) for update, is_changed in pairs if is_changed}
 
 
 def _column(depsgraph: bpy.types.Depsgraph, name: str) -> list[bool]:

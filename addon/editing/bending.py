@@ -8,11 +8,12 @@ from typing import Any, NamedTuple, cast
 import bpy
 from mathutils import Euler, Matrix, Quaternion, Vector
 
+from fabrik_solver.core.vectors import ORIGIN, across, unit
+
 from ..blender.access import pose_bones
 from ..blender.limbs import NO_BEND, end_of
 from ..blender.moving import place_of
-from ..blender.skeleton import Point, Skeleton, skeleton_of, vector
-from ..core.vectors import ORIGIN, across, unit
+from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..loop.joint_properties import FabrikJoint
 from ..loop.properties import settings
 from .constraints import chains_in
@@ -62,24 +63,19 @@ def bend_at_rest(rig: Skeleton, bone: int, end: Vector | None = None) -> Bend | 
 def bend_to_pole(armature: bpy.types.Object, bone: int) -> Bend | None:
     """Return how a joint flexes that the pole of its chain points out of, None without a pole."""
     for chain in chains_in(armature):
-        item = settings(armature).constraints[chain.item]
-        if bone not in chain.bones or item.pole_target is None:
+        if bone not in chain.bones or chain.pole is None:
             continue
         depsgraph = bpy.context.evaluated_depsgraph_get()
-        bones = pose_bones(armature.evaluated_get(depsgraph))
-        target = item.pole_target
-        rig = skeleton_of(target) if item.pole_subtarget else None
-        at = rig.index.get(item.pole_subtarget, -1) if rig else -1
-        pole = place_of(depsgraph, Point(target, rig if at >= 0 else None, at))[1]
-        world = armature.evaluated_get(depsgraph).matrix_world
+        evaluated = armature.evaluated_get(depsgraph)
+        bones = pose_bones(evaluated)
         root = bones[chain.bones[0]].head
-        tip = bones[chain.bones[-1]].tail if chain.tip_bone < 0 else bones[chain.tip_bone].head
-        axis = unit(vector(tip - root))
-        out = world.inverted_safe() @ Vector(pole) - root
+        axis = unit(vector(chain.posed_tip(bones) - root))
+        pole = Vector(place_of(depsgraph, chain.pole)[1])
+        out = evaluated.matrix_world.inverted_safe() @ pole - root
         side = unit(across(vector(out), axis)) if axis else None
         if axis is None or side is None:
             continue
-        turn = Quaternion(axis, item.pole_angle)
+        turn = Quaternion(axis, settings(armature).constraints[chain.item].pole_angle)
         flexing = cast(Vector, (turn @ Vector(side)).cross(Vector(axis)))
         return Bend(_to_rest(armature, bones, bone, flexing), 0.0)
     return None

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple, cast
 import bpy
 from mathutils import Matrix
 
+from fabrik_solver.motion.anatomy import side_of
+
 from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.errors import ChoiceError
 from ..blender.messages import msg
 from ..loop.properties import settings
-from ..motion.anatomy import side_of
 from .placing import link_beside
 from .playing import updated
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import bpy
+
+from fabrik_solver.motion.anatomy import HAND, words_of
+from fabrik_solver.motion.anatomy import Limb as Found
 
 from ..blender.access import pose_bones
 from ..blender.character import Character, character_of
 from ..blender.errors import ProblemError
 from ..blender.limbs import limb_length
 from ..blender.skeleton import Skeleton, skeleton_of
-from ..motion.anatomy import HAND, words_of
-from ..motion.anatomy import Limb as Found
 from .bending import next_in_limb
 
 ENDS: Final = HAND | {"ankle", "foot", "hoof", "palm", "paw"}
@@ -37,16 +39,20 @@ class Limb(NamedTuple):
         return self.hand if is_oriented and self.hand else self.bones[-1]
 
 
-def find_limb(armature: bpy.types.Object, bone: str) -> tuple[Limb, bool]:
-    """Return the limb of a bone, and whether the bone is its hand, foot or toe.
+def find_limbs(armature: bpy.types.Object, bones: Iterable[str]) -> list[tuple[Limb, bool]]:
+    """Return the limb of each bone, and whether the bone is its hand, foot or toe.
 
     Arms and legs of a character are recognized from any of their bones, or the clavicle. Any other
     limb goes from the bone to the tip, and up to where the skeleton branches.
 
     Raises:
-        ProblemError: If the bone is not part of a limb.
+        ProblemError: If a bone is not part of a limb.
     """
     character = character_of(armature)
+    return [_find(armature, character, bone) for bone in bones]
+
+
+def _find(armature: bpy.types.Object, character: Character, bone: str) -> tuple[Limb, bool]:
     index = character.names.index(bone)
     for limb in character.anatomy.limbs:
         toe = limb.toe if limb.kind == "LEG" else -1  # An arm's is a finger.
@@ -66,7 +72,7 @@ def find_limb(armature: bpy.types.Object, bone: str) -> tuple[Limb, bool]:
 
 def _is_end(character: Character, limb: Found) -> bool:
     """Return whether a recognized limb ends at a hand or foot, and not at a claw."""
-    return limb.toe >= 0 or bool(ENDS & set(words_of(character.names[limb.end])))
+    return limb.toe >= 0 or bool(ENDS & set(words_of(character.bones[limb.end].name)))
 
 
 def _recognized(character: Character, limb: Found) -> Limb:

@@ -9,6 +9,8 @@ from typing import Any, Final, NamedTuple, cast
 import bpy
 from mathutils import Matrix, Vector
 
+from fabrik_solver.motion.anatomy import is_segment
+
 from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.character import character_of
@@ -20,7 +22,6 @@ from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..loop.properties import FabrikConstraint, settings
 from ..loop.property_values import default_of
-from ..motion.anatomy import is_segment
 from . import constraints as editing
 from .bending import Bend, bend_at_rest, hinge_values
 from .controls import refuse_uneditable, use_bones

@@ -6,13 +6,8 @@ from typing import cast
 
 import bpy
 
-from ..blender.access import pose_bones, session_uid
-from ..blender.errors import ProblemError
-from ..blender.limbs import next_joint
-from ..blender.moving import place_of
-from ..blender.skeleton import Point, matrix3, matrix_frame, skeleton_of, vector
-from ..core import Frame, frame_in, inverse, point_in
-from ..core.vectors import (
+from fabrik_solver import Frame, frame_in, inverse, point_in
+from fabrik_solver.core.vectors import (
     ORIGIN,
     QUAT_IDENTITY,
     Mat3,
@@ -23,6 +18,12 @@ from ..core.vectors import (
     orthonormalize,
     quat_of,
 )
+
+from ..blender.access import pose_bones, session_uid
+from ..blender.errors import ProblemError
+from ..blender.limbs import next_joint
+from ..blender.moving import place_of
+from ..blender.skeleton import Point, matrix3, matrix_frame, skeleton_of, vector
 from ..loop import changes
 from ..loop.properties import FabrikConstraint
 

@@ -9,13 +9,25 @@ from typing import Literal, cast
 
 import bpy
 
+from fabrik_solver import Chain, ChainInput, Frame, Posture, point_in
+from fabrik_solver.core.bend import bend_direction, chain_axis, swing_turn
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Vec,
+    add,
+    dot,
+    length,
+    rotate,
+    scaled,
+    sub,
+    sum_of,
+    unit,
+)
+
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
 from ..blender.limbs import next_joint
 from ..blender.skeleton import skeleton_of, vector
-from ..core import Chain, ChainInput, Frame, Posture, point_in
-from ..core.bend import bend_direction, chain_axis, swing_turn
-from ..core.vectors import ORIGIN, Vec, add, dot, length, rotate, scaled, sub, unit
 
 
 def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
@@ -86,14 +98,6 @@ def in_lengths(joints: Sequence[Vec]) -> list[Vec]:
 def size_of(joints: Sequence[Vec]) -> float:
     """Return the length of a chain, given its joints."""
     return sum(dist(a, b) for a, b in pairwise(joints))
-
-
-def sum_of(points: Sequence[Vec]) -> Vec:
-    """Return the sum of points."""
-    total = ORIGIN
-    for point in points:
-        total = add(total, point)
-    return total
 
 
 def new_empty(

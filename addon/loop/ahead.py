@@ -8,9 +8,10 @@ from typing import cast
 
 import bpy
 
+from fabrik_solver.core.vectors import Vec
+
 from ..blender.errors import report_once
 from ..blender.skeleton import matrix3
-from ..core.vectors import Vec
 from .evaluated import Evaluated
 from .plan import Plan, known
 from .read import SnapshotAhead
@@ -51,7 +52,7 @@ def solve_ahead(
         return
     # Blender may change the frame then, or rebuild its relations and so outdate the plan.
     may_be_rebuilt = any(graph.id_type_updated("SCENE") for graph in graphs)
-    copied = {uid for name in plan.copied.keys() & tagged for uid in plan.copied[name]}
+    copied = plan.copied_with(tagged) if tagged else set[int]()
     if may_be_rebuilt or _has_new_animation(plan, graphs):
         plan.look_at_animation()
     frame = scene.frame_current_final if is_frame_change else None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import NamedTuple
 
-from ..blender.errors import ProblemError
-from ..core import (
+from fabrik_solver import (
     WHOLE,
     ChainInput,
     Frame,
@@ -17,7 +16,9 @@ from ..core import (
     point_in,
     pose_in_world,
 )
-from ..core.vectors import ORIGIN, Mat3, Vec
+from fabrik_solver.core.vectors import ORIGIN, Mat3, Vec
+
+from ..blender.errors import ProblemError
 from .chain_plan import ChainPlan, ChainPose, FkState, MotionContext, StartPose, aim_of
 from .properties import AnimatedSettings, settings_form
 from .registry import MOTIONS, SOLVER_NAMES

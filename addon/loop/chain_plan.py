@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import bpy
 from mathutils import Matrix
 
+from fabrik_solver import ChainInput, Frame, Posture, point_in
+from fabrik_solver.core.vectors import Mat3, Quat, Vec, mat_product, orthonormalize
+
 from ..blender.errors import ProblemError
 from ..blender.rotation import LOCATION, SCALE, Run
 from ..blender.skeleton import Point, Skeleton
-from ..core import ChainInput, Frame, Posture, point_in
-from ..core.vectors import Mat3, Quat, Vec, mat_product, orthonormalize
 from .joints import IkSettings, Joints
 from .properties import AnimatedSettings, FabrikConstraint, Item, settings
 from .results import Report, SolveResult
 from .solved_pose import SolvedPose
+
+T = TypeVar("T")
 
 
 class PlanView(Protocol):
@@ -67,6 +70,10 @@ class Snapshot(Protocol):
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
         """Return an evaluated constraint."""
+        ...
+
+    def derived(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
+        """Return what a function makes of an evaluated constraint, cached with its settings."""
         ...
 
     def point(self, point: Point) -> Vec:
@@ -325,6 +332,16 @@ class ChainPlan:
         """
         self.more.append(self.rig.slot(LOCATION, self.bones[0]))
         refuse_connected(self.rig, self.bones[0], instead)
+
+    def posed_tip(self, bones: Any) -> Any:
+        """Return the tip in armature space, a mathutils vector.
+
+        Args:
+            bones: The pose bones of the armature, or of its evaluated copy.
+        """
+        if self.tip_bone >= 0:
+            return bones[self.tip_bone].head
+        return bones[self.bones[-1]].tail
 
     def enable_stretch(self) -> None:
         """Let the bones change their scale."""

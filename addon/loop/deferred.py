@@ -84,17 +84,20 @@ def _assign_keys(armature: bpy.types.Object) -> None:
 
 
 def _make_names_unique(armature: bpy.types.Object) -> bool:
-    """Make the names of all list items unique; return whether any was renamed.
+    """Store unique names of all list items; return whether any was renamed.
 
-    Library overrides identify list items by name alone.
+    Library overrides identify list items by name alone, and up to 4.5 Blender only finds items by
+    names that were set.
     """
     if armature.library is not None or armature.override_library is not None:
         return False
     found = False
     for collection in ("constraints", *LISTS):
         items = getattr(settings(armature), collection)
-        names = [item.name for item in items]  # Up to 4.5 `keys()` is empty for names never set.
+        names = [item.name for item in items]
         for i, name in enumerate(names):
+            if not items[i].is_property_set("name"):
+                items[i].name = name
             if name in names[:i]:
                 names[i] = items[i].name = free_name(armature, name, collection)
                 found = True

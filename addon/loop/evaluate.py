@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
-from contextlib import contextmanager
+from collections.abc import Iterable, Set
+from itertools import islice
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -12,7 +12,7 @@ from ..blender.access import is_edited, session_uid
 from ..blender.animated_values import flush_to_original
 from ..blender.listeners import on_invalidate
 from ..blender.skeleton import skeleton_of
-from ..blender.updates import changed_in, tagged_in
+from ..blender.updates import changed_in, geometry_in, tagged_in
 from .ahead import agrees, compose_all, take_solved_ahead
 from .changes import take_followed
 from .evaluated import Evaluated
@@ -39,6 +39,7 @@ class Update(NamedTuple):
     Attributes:
         depsgraph: The evaluated depsgraph.
         is_frame_change: Whether its animation was evaluated.
+        is_played: Whether it was evaluated for nothing else: no data-block was edited.
         is_rebuilt: Whether its relations were rebuilt.
         is_undo: Whether it follows an undo or redo.
         changed: Armatures whose dependencies were just declared, so that Blender evaluates them
@@ -49,6 +50,7 @@ class Update(NamedTuple):
 
     depsgraph: bpy.types.Depsgraph
     is_frame_change: bool
+    is_played: bool
     is_rebuilt: bool
     is_undo: bool
     changed: Set[int] = frozenset()
@@ -85,7 +87,8 @@ def evaluate(update: Update) -> bool:
     others = _may_be_evaluated(scope, again)
     if again or others:
         _evaluate_again(scope, again, others)
-    if any([write_reports(plan.writers[uid]) for uid in evaluated]):
+    has_news = any([write_reports(plan.writers[uid]) for uid in evaluated])
+    if has_news and update.depsgraph.mode == "VIEWPORT":  # Renders may run in another thread.
         on_report.notify()
     plan.is_solved = True
     return True
@@ -247,8 +250,7 @@ def _evaluate_again(
         for _ in range(TRIES):
             _write_again(scope, again)
             try:
-                with _without_handlers():
-                    depsgraph.update()
+                _update_quietly(depsgraph)
             finally:
                 restore_fk_pose(has_new_bones=may_be_rebuilt)
             # Only animation can have changed the channels meanwhile.
@@ -278,16 +280,15 @@ def _write_again(scope: _Scope, again: Iterable[int]) -> None:
         writer.rig.object.update_tag(refresh={"OBJECT"})
 
 
-@contextmanager
-def _without_handlers() -> Iterator[None]:
-    """Suspend the update handlers, as Blender does where it evaluates changes of handlers."""
+def _update_quietly(depsgraph: bpy.types.Depsgraph) -> None:
+    """Evaluate without update handlers, as Blender does what handlers have changed."""
     before: list[Any] = bpy.app.handlers.depsgraph_update_pre
     after: list[Any] = bpy.app.handlers.depsgraph_update_post
     kept = before[:], after[:]
     before.clear()
     after.clear()
     try:
-        yield
+        depsgraph.update()
     finally:
         before[:], after[:] = kept
 
@@ -333,27 +334,25 @@ def _scope_of(update: Update) -> _Scope:
     """
     depsgraph, is_frame_change, changed = update.depsgraph, update.is_frame_change, update.changed
     plan = current()
-    updates = depsgraph.updates
-    if is_frame_change and len(updates) > len(plan.units) and depsgraph.mode != "RENDER":
-        # Checking all armatures is cheaper than iterating over the updates.
+    # Checking all armatures is cheaper than walking more updates than there are units.
+    most = len(plan.units) if is_frame_change and depsgraph.mode != "RENDER" else None
+    updated = _updated(depsgraph, most)
+    if updated is None:
         updated = set(plan.rigs)
-    else:
-        updated = {session_uid(update.id) for update in updates}
+    # Gravity and frame rate are settings of the scene.
+    is_timed = is_frame_change or session_uid(depsgraph.scene) in updated
+    concerned = updated | _depending(plan, updated, is_timed)
     # Scripts change lists without a notification, so all that will be solved is checked.
-    affected = updated | _depending(plan, updated, is_frame_change)
-    new = plan.stale(plan.rigs if is_frame_change else _solved_with(plan, affected))
+    new = plan.stale(plan.rigs if is_frame_change else _solved_with(plan, concerned))
     if new:
         discard()
         plan = current()
-        updated = {
-            session_uid(update.id) for update in updates
-        }  # The new plan may have other armatures.
+        updated = _updated(depsgraph) or set[int]()  # The new plan may have other armatures.
+        concerned = updated | _depending(plan, updated, is_timed)
         changed = changed | take_followed()
     if not is_frame_change:
         new |= _take_unseen(depsgraph)
-    # Gravity and frame rate are settings of the scene.
-    is_timed = is_frame_change or session_uid(depsgraph.scene) in updated
-    concerned = updated | new | _depending(plan, updated, is_timed)
+    concerned |= new
     if changed:
         # Blender rebuilds its relations, and may evaluate any armature for that.
         concerned |= plan.rigs.keys()
@@ -363,15 +362,24 @@ def _scope_of(update: Update) -> _Scope:
     return _Scope(update, plan, evaluated, new, changed, is_foreign, has_new_curves)
 
 
+def _updated(depsgraph: bpy.types.Depsgraph, most: int | None = None) -> set[int] | None:
+    """Return the `session_uid`s of the updated data-blocks; None if there are too many.
+
+    Args:
+        depsgraph: The depsgraph.
+        most: The largest number to list; None for all.
+    """
+    updates = list(islice(depsgraph.updates, None if most is None else most + 1))
+    if most is not None and len(updates) > most:
+        return None
+    return {session_uid(update.id) for update in updates}
+
+
 def _touched(scope: _Scope) -> set[int]:
     """Return the armatures whose own channels or settings may have changed."""
-    updates = scope.update.depsgraph.updates
-    changed = [False] * len(updates)
-    updates.foreach_get("is_updated_geometry", changed)
     found = set(scope.new)
-    if any(changed):
-        pairs = zip(updates, changed, strict=True)
-        found |= {session_uid(update.id) for update, is_changed in pairs if is_changed}
+    if not scope.update.is_played:
+        found |= geometry_in(scope.update.depsgraph)
     return found | (
         scope.evaluated.keys() if scope.is_foreign else scope.evaluated.keys() & scope.plan.animated
     )

@@ -8,10 +8,11 @@ from typing import Any, cast
 
 import bpy
 
+from fabrik_solver import Frame
+
 from ..blender.access import pose_bones
 from ..blender.rotation import PoseChannels, Rows, floats
 from ..blender.skeleton import matrix_frame
-from ..core import Frame
 from .properties import settings, settings_form
 
 

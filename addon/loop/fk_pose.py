@@ -9,6 +9,9 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from fabrik_solver import Local
+from fabrik_solver.core.vectors import ORIGIN, Quat
+
 from ..blender.rotation import (
     KINDS,
     LOCATION,
@@ -24,8 +27,6 @@ from ..blender.rotation import (
     transfer,
 )
 from ..blender.skeleton import Skeleton
-from ..core import Local
-from ..core.vectors import ORIGIN, Quat
 from .evaluated import Evaluated
 from .joints import IkSettings, ik_settings
 from .muting import influence_overrides
@@ -139,6 +140,8 @@ class FkReader:
         rows: The bones whose channels are read.
         slots: The slots (see `KINDS`) that chains pose, ascending.
         last: The last FK pose; None before the first reading.
+        derived: What was made of the settings of constraints, until these are read again (see
+            `SceneSnapshot.derived`).
     """
 
     def __init__(
@@ -155,6 +158,7 @@ class FkReader:
         self.rig = rig
         self.slots = sorted(slots)
         self.last: FkPose | None = None
+        self.derived: dict[tuple[int, object], Any] = {}
         self._count = count = len(rig.names)
         self.rows = Rows(rig.names, {*(slot % count for slot in self.slots), *tips})
         self._native_joints = sorted(native_joints)
@@ -235,6 +239,7 @@ class FkReader:
 
     def _read_settings(self, now: Evaluated) -> None:
         columns = self._override(now)
+        self.derived = {}
         if columns != self._columns:
             self._columns = columns
             self._settings = [*map(settings_form().within_limits, zip(*columns, strict=True))]

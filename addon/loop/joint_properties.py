@@ -48,7 +48,7 @@ def _changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None
 
 
 SETTING: dict[str, Any] = {
-    "options": {"LIBRARY_EDITABLE"},
+    "options": set(),
     "override": {"LIBRARY_OVERRIDABLE"},
     "update": _changed,
 }

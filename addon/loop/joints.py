@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from mathutils import Euler, Vector
 
+from fabrik_solver import Cone, Hinge, Limit
+
 from ..blender.messages import msg
-from ..core import Cone, Hinge, Limit
 from .joint_properties import FabrikJoint
 
 Range = tuple[float, float]

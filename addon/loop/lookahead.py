@@ -43,6 +43,10 @@ PLACING = ("location", "rotation", "scale", "delta_", "parent", "constraints")
 SWITCHES = (".influence", ".mute", ".enabled")
 """Suffixes of RNA paths that enable or disable a native constraint."""
 
+CROWD = 32
+"""The ratio of all objects to animated inputs above which a second evaluation takes longer than
+reading the F-curves of these: it visits everything in the scene."""
+
 PARENTS = ("OBJECT", "ARMATURE", "BONE")
 """The parent types whose result can be computed."""
 
@@ -54,8 +58,9 @@ class Lookahead:
     Attributes:
         known: Those that can be solved ahead.
         timed: Those of them whose inputs may change with the frame.
-        moving: Those of them that Blender evaluates at each frame in any case. The others need one
-            evaluation anyway, and their inputs are cheaper to read after it.
+        moving: Those of them that are solved ahead of a frame: Blender evaluates them in any case,
+            or a second evaluation would take long. The inputs of the others are cheaper to read
+            after the first.
         sources: By name of a data-block, the armatures that depend on it or use it.
         curves: F-curves of animated objects that the known armatures depend on.
         placed: Those objects whose transform F-curves set.
@@ -143,7 +148,8 @@ def _look_at_group(lookahead: Lookahead, group: set[int], units: list[Unit]) -> 
         lookahead.turned |= {animated} if channels - PLACES else set()
     if walk.curves:
         lookahead.timed |= group
-    if not group.isdisjoint(walk.curves):
+    is_crowded = len(bpy.data.objects) > CROWD * len(walk.curves)
+    if walk.curves and (is_crowded or not group.isdisjoint(walk.curves)):
         lookahead.moving |= group
     for source in walk.sources:
         lookahead.sources.setdefault(source, set()).update(group)

@@ -309,6 +309,7 @@ class Order:
             source_moves = source is not None and moving[source]
             follows |= source_moves
             is_foreseen = is_placed and is_predictable(con, bone >= 0)
+            is_foreseen |= self._is_carried_along(con, source_moves, source, node)
             if (moving[node] or source_moves) and not is_foreseen:
                 chain.is_late = True
                 chain.note = msg(
@@ -318,6 +319,28 @@ class Order:
                     constraint=con.name,
                 )
         return follows
+
+    def _is_carried_along(
+        self, con: Any, source_moves: bool, source: Node | None, node: Node
+    ) -> bool:
+        """Return whether a constraint of a bone does the same wherever a solved bone carries it.
+
+        A solved bone that carries a bone and what it follows moves both alike, and does not change
+        a scale.
+        """
+        if node[1] < 0:
+            return False
+        if con.type == "COPY_SCALE" and not source_moves:
+            return True
+        carrier = self._carrier(node)
+        return source is not None and carrier is not None and self._carrier(source) == carrier
+
+    def _carrier(self, node: Node) -> Node | None:
+        """Return the solved bone that carries a bone, None if there is none."""
+        ob, bone = node
+        posed = self.posed.get(ob.session_uid, ())
+        way = skeleton_of(ob).chain_up(bone)[:-1] if bone >= 0 else []
+        return next(((ob, above) for above in reversed(way) if above in posed), None)
 
     def _note_hidden_relations(self, node: Node, chain: Member) -> None:
         """Note on drivers and vertex parents that make a node follow a solved chain late."""

@@ -8,7 +8,7 @@ again on demand.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Container, Iterable, Set
+from collections.abc import Collection, Iterable, Set
 from dataclasses import dataclass, field
 
 import bpy
@@ -93,8 +93,9 @@ class Plan:
     is_declared: bool = False
     is_solved: bool = False
     cached: int = 0
+    _below: dict[Unit, set[int]] = field(default_factory=dict)
 
-    def have_constraints_switched(self, edited: Container[int]) -> bool:
+    def have_constraints_switched(self, edited: Collection[int]) -> bool:
         """Return whether a native constraint of a bone was enabled or disabled.
 
         Args:
@@ -102,11 +103,20 @@ class Plan:
                 be switched by animation.
         """
         animated = self.lookahead.switched
+        if not edited and not animated:
+            return False
         return any(
             _active(pose_bones(rig.object)[bone]) != names
             for rig, bone, names in self.active
             if rig.uid in edited or (rig.uid, bone) in animated
         )
+
+    def below(self, unit: Unit) -> set[int]:
+        """Return the bones of a unit and their descendants."""
+        found = self._below.get(unit)
+        if found is None:
+            found = self._below[unit] = unit.rig.below(set(unit.bones))
+        return found
 
     def changes_with_time(self, uid: int) -> bool:
         """Return whether the pose of an armature depends on the frame."""
@@ -122,6 +132,10 @@ class Plan:
     def has_same_bones(self, among: Iterable[int]) -> bool:
         """Return whether the bones of armatures are those of the plan."""
         return all(self.rigs[uid].has_same_bones() for uid in among)
+
+    def copied_with(self, tagged: Set[str]) -> set[int]:
+        """Return the armatures that are copied because of tagged data-blocks, by name."""
+        return {uid for name in self.copied.keys() & tagged for uid in self.copied[name]}
 
     def has_same_names(self, tagged: Set[str]) -> bool:
         """Return whether the names of all bones are unchanged.
@@ -228,7 +242,7 @@ def forget() -> None:
 def is_outdated(
     edited: Collection[bpy.types.ID] | None = None,
     renamed: Collection[bpy.types.ID] = (),
-    moved: Container[int] | None = None,
+    moved: Collection[int] | None = None,
 ) -> bool:
     """Return whether an armature has changed since the plan was made.
 
@@ -247,6 +261,11 @@ def is_outdated(
     return _plan is not None and _plan.have_constraints_switched(
         _plan.rigs if moved is None else moved
     )
+
+
+def is_switched() -> bool:
+    """Return whether animation has enabled or disabled a native constraint of a bone."""
+    return _plan is not None and _plan.have_constraints_switched(())
 
 
 def discard_if_outdated() -> None:

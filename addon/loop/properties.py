@@ -24,9 +24,11 @@ from bpy.props import (
     StringProperty,
 )
 
+from ..blender.access import shown_areas
 from . import changes
 from .joint_properties import FabrikJoint
 from .property_kinds import (
+    BROWSING,
     FACTOR,
     FIXED,
     OVERRIDABLE,
@@ -78,11 +80,9 @@ STATE_ITEMS = (
 
 def _redraw_viewports(_item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     """Redraw all 3D Viewports."""
-    manager = bpy.context.window_manager
-    for window in manager.windows if manager else ():
-        for area in window.screen.areas:
-            if area.type == "VIEW_3D":
-                area.tag_redraw()
+    for _, area in shown_areas():
+        if area.type == "VIEW_3D":
+            area.tag_redraw()
 
 
 def _ends_changed(item: FabrikConstraint, context: bpy.types.Context) -> None:
@@ -539,7 +539,7 @@ class FabrikSettings(bpy.types.PropertyGroup):
             IntProperty,
             "Active Constraint",
             "Constraint whose settings are shown",
-            options=FIXED,
+            options=BROWSING,
             override=OVERRIDABLE,
         ),
     ]
@@ -569,7 +569,8 @@ class FabrikSceneSettings(bpy.types.PropertyGroup):
 
 def settings(armature: bpy.types.ID) -> FabrikSettings:
     """Return the extension's properties of an armature object."""
-    return cast(Any, armature).fabrik
+    untyped: Any = armature
+    return untyped.fabrik
 
 
 def scene_settings(scene: bpy.types.Scene) -> FabrikSceneSettings:

@@ -24,8 +24,11 @@ else:
     ItemList = list
 """The type of a list of groups."""
 
-KEYABLE = {"ANIMATABLE", "LIBRARY_EDITABLE"}
-FIXED = {"LIBRARY_EDITABLE"}
+KEYABLE = {"ANIMATABLE"}
+FIXED: set[str] = set()
+BROWSING = {"LIBRARY_EDITABLE"}
+"""Which item of a list is shown; of linked armatures too, whose settings Blender greys."""
+
 OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
 FACTOR: dict[str, Any] = {"min": 0.0, "max": 1.0, "subtype": "FACTOR"}
 NOT_IN_PRESETS = {"SKIP_SAVE"}

@@ -5,24 +5,27 @@ Armatures are read at once, transforms of objects on demand; the scene does not 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import cast
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TypeVar, cast
 
 import bpy
+
+from fabrik_solver import Frame
+from fabrik_solver.core.vectors import Vec
 
 from ..blender.access import pose_bones
 from ..blender.curves import Sampler
 from ..blender.errors import report_once
 from ..blender.rotation import PoseChannels, Rows
 from ..blender.skeleton import Skeleton, matrix_frame
-from ..core import Frame
-from ..core.vectors import Vec
 from .chain_plan import ChainPlan
 from .evaluated import Evaluated
 from .fk_pose import FkPose, FkReader
 from .plan import Plan
 from .properties import FabrikConstraint, settings
 from .unevaluated import Unevaluated, animated_from, object_frame, object_place
+
+T = TypeVar("T")
 
 
 class SceneSnapshot:
@@ -35,6 +38,7 @@ class SceneSnapshot:
         evaluated: By armature, its evaluated data.
         poses: By armature, its FK pose.
         failed: Armatures that could not be read because of an unexpected error.
+        locations: World locations of objects that were read.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class SceneSnapshot:
         self.depsgraph = depsgraph
         self.rigs = rigs
         self.time = cast(bpy.types.Scene, depsgraph.scene).frame_current_final
+        self.locations: dict[int, Vec] = {}
         self._has_foreign_animation = has_foreign_animation
         self.evaluated, self.poses, self.failed = self._read_all(touched)
 
@@ -95,6 +100,17 @@ class SceneSnapshot:
             items = settings(chain.rig.object).constraints
         return items[chain.item]
 
+    def derived(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
+        """Return what a function makes of an evaluated constraint.
+
+        It is called again whenever the settings of the armature are read again.
+        """
+        derived = self.plan.readers[chain.rig.uid].derived
+        key = chain.item, make
+        if key not in derived:
+            derived[key] = make(self.item(chain))
+        return derived[key]
+
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:
         """Return an armature that is not being solved."""
         return Evaluated(self.copy(rig.object), rows)
@@ -111,7 +127,11 @@ class SceneSnapshot:
         """Return the world location of an object; None if it must be computed."""
         if uid in self.plan.carried:
             return None
-        return cast(Vec, ob.evaluated_get(self.depsgraph).matrix_world.translation.to_tuple())
+        place = self.locations.get(uid)
+        if place is None:
+            world = ob.evaluated_get(self.depsgraph).matrix_world
+            place = self.locations[uid] = cast(Vec, world.translation.to_tuple())
+        return place
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame | None:
         """Return the frame of an object in world space; None if it must be computed."""

@@ -6,16 +6,17 @@ from math import isfinite
 
 import bpy
 
+from fabrik_solver import Frame
+from fabrik_solver.core.vectors import quat_matrix, quat_unit
+
 from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
 from ..blender.limbs import next_joint, rest_bend
 from ..blender.messages import channel_name, msg
-from ..blender.relations import active_constraints, replaces_pose
+from ..blender.relations import active_constraints, constraint_point, replaces_pose
 from ..blender.rotation import KINDS, channel_of, runs_of
 from ..blender.skeleton import Point, Skeleton, skeleton_of
-from ..core import Frame
-from ..core.vectors import quat_matrix, quat_unit
 from . import deferred
 from .chain_plan import ChainPlan
 from .joints import joint_problem, joints_of
@@ -123,6 +124,13 @@ def _resolve_joints(chain: ChainPlan) -> None:
     chain.joints = joints_of(bones, chain.bones)
 
 
+def _is_above(chain: ChainPlan, bone: int, point: Point | None) -> bool:
+    """Return whether a point is one of the parents of a bone."""
+    return (
+        point is not None and point.skeleton is chain.rig and point.bone in chain.rig.chain_up(bone)
+    )
+
+
 def _note_of_disturbance(chain: ChainPlan) -> str:
     """Return a note on drivers and native constraints that are applied after the solve."""
     bones = pose_bones(chain.rig.object)
@@ -140,6 +148,8 @@ def _note_of_disturbance(chain: ChainPlan) -> str:
                     bone=bone.name,
                 )
         for con in active_constraints(bone):
+            if con.type == "COPY_SCALE" and _is_above(chain, i, constraint_point(con)):
+                continue  # It has that scale anyway.
             return msg(
                 "“{bone}” has its own constraint “{constraint}”, which is applied after the "
                 "chain is solved and can move the tip off its target: mute it, or move it to "

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from math import degrees, dist
 from typing import NamedTuple
 
+from fabrik_solver import Posture
+from fabrik_solver.core.vectors import Vec
+
 from ..blender.messages import msg
-from ..core import Posture
-from ..core.vectors import Vec
 
 
 class Report(NamedTuple):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fabrik_solver import Local
+from fabrik_solver.core.vectors import ORIGIN, Quat, Vec
+
 from ..blender.rotation import Run, quaternion
-from ..core import Local
-from ..core.vectors import ORIGIN, Quat, Vec
 from .evaluated import Evaluated
 from .fk_pose import FkPose
 from .properties import AnimatedSettings

@@ -7,17 +7,13 @@ local channels instead, which also makes them independent of the previous pose, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import cast
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeVar, cast
 
 import bpy
 
-from ..blender.access import rest_bone
-from ..blender.relations import ROTATION_ONLY, active_constraints, constraint_point, is_predictable
-from ..blender.rotation import Rows
-from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
-from ..core import WHOLE, Frame, bone_frame, frame_in, inverse, point_in
-from ..core.vectors import (
+from fabrik_solver import WHOLE, Frame, bone_frame, frame_in, inverse, point_in
+from fabrik_solver.core.vectors import (
     ORIGIN,
     Mat3,
     Vec,
@@ -30,6 +26,11 @@ from ..core.vectors import (
     scale_columns,
     unit,
 )
+
+from ..blender.access import rest_bone
+from ..blender.relations import ROTATION_ONLY, active_constraints, constraint_point, is_predictable
+from ..blender.rotation import Rows
+from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
 from .chain_plan import ChainPlan
 from .fk_pose import FkPose
 from .plan import Plan
@@ -38,6 +39,8 @@ from .read import SceneSnapshot
 from .results import SolveResult
 from .solved_pose import SolvedPose
 from .tree_plan import Unit
+
+T = TypeVar("T")
 
 
 class SolvedScene:
@@ -67,6 +70,7 @@ class SolvedScene:
         }
         self.worlds: dict[int, Frame] = {}
         self._frames: dict[int, dict[int, Frame]] = {}
+        self._linked = set[int]()  # Armatures with frames that depend on more than their parents.
         self.failed: Collection[object] = snapshot.failed
 
     @property
@@ -80,8 +84,12 @@ class SolvedScene:
         pose.reports[unit.items] = result.reports
         if result.bones:
             pose.add(result)
-            if self._frames:
-                self._frames.pop(unit.rig.uid, None)
+            frames = self._frames.get(unit.rig.uid)
+            if frames and unit.rig.uid in self._linked:
+                frames.clear()
+            elif frames:
+                for bone in frames.keys() & self.plan.below(unit):
+                    del frames[bone]
             for uid in self.plan.carried:
                 self.worlds.pop(uid, None)
 
@@ -95,6 +103,10 @@ class SolvedScene:
     def item(self, chain: ChainPlan) -> FabrikConstraint:
         """Return an evaluated constraint."""
         return self.snapshot.item(chain)
+
+    def derived(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
+        """Return `SceneSnapshot.derived`."""
+        return self.snapshot.derived(chain, make)
 
     def point(self, point: Point) -> Vec:
         """Return the location of a target or pole in world space."""
@@ -140,9 +152,15 @@ class SolvedScene:
         local = pose.posed_local(bone) if is_posed else pose.local(bone)
         axes, head = bone_frame(rig.bone(bone), local, parent)
         for con in () if is_posed else active_constraints(rows.find(pose.now.bones, bone)):
-            if con.type in ROTATION_ONLY:
-                turned = self._copied_rotation(rig, axes, con)
-                axes = pose.now.frame(bone)[0] if turned is None else turned
+            if con.type not in ROTATION_ONLY:  # Its parent carries it as Blender has posed it.
+                above = rig.parents[bone]
+                before = WHOLE if above < 0 else pose.now.frame(above)
+                if mat_determinant(before[0]):
+                    axes, head = frame_in(parent, frame_in(inverse(before), pose.now.frame(bone)))
+                continue
+            self._linked.add(rig.uid)
+            turned = self._copied_rotation(rig, axes, con)
+            axes = pose.now.frame(bone)[0] if turned is None else turned
         return axes, head
 
     def _copied_rotation(self, rig: Skeleton, axes: Mat3, con: bpy.types.Constraint) -> Mat3 | None:

@@ -7,10 +7,11 @@ from typing import cast
 
 import bpy
 
+from fabrik_solver import ChainInput, Frame, Posture
+from fabrik_solver.core.vectors import Vec
+
 from ..blender.access import is_edited, session_uid
 from ..blender.errors import INTERNAL_ERROR, ProblemError, listed, report_once
-from ..core import ChainInput, Frame, Posture
-from ..core.vectors import Vec
 from .chain import SolveInput, input_of, read_chain, solve_chain
 from .chain_plan import ChainPlan
 from .plan import Plan, current

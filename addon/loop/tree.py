@@ -5,9 +5,7 @@ from __future__ import annotations
 from math import dist, isfinite
 from typing import NamedTuple, cast
 
-from ..blender.errors import ProblemError, listed
-from ..blender.messages import msg
-from ..core import (
+from fabrik_solver import (
     WHOLE,
     BodyInput,
     BodyPosture,
@@ -22,6 +20,9 @@ from ..core import (
     pose_body,
     seen_from,
 )
+
+from ..blender.errors import ProblemError, listed
+from ..blender.messages import msg
 from .chain import (
     SOLVER_NAMES,
     SolveInput,

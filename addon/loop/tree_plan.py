@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fabrik_solver.core.vectors import Vec
+
 from ..blender.errors import listed
 from ..blender.limbs import rest_bend
 from ..blender.messages import msg
 from ..blender.rotation import Run, runs_of
 from ..blender.skeleton import Skeleton
-from ..core.vectors import Vec
 from .chain_plan import ChainPlan, StartSource
 from .pre_pass import PrePassBone
 from .results import SolveResult

@@ -9,13 +9,23 @@ from typing import Any, cast
 
 import bpy
 
+from fabrik_solver import Frame
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Mat3,
+    Vec,
+    add,
+    mat_product,
+    quat_matrix,
+    scale_columns,
+    times,
+)
+
 from ..blender import animation
 from ..blender.access import pose_bones, rest_bone
 from ..blender.curves import ITEM, Sampler, split_bone_path
 from ..blender.rotation import PatchedChannels, PoseChannels, Rows, channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, matrix3, matrix_frame
-from ..core import Frame
-from ..core.vectors import ORIGIN, Mat3, Vec, add, mat_product, quat_matrix, scale_columns, times
 from .evaluated import Evaluated
 from .properties import settings, settings_form
 

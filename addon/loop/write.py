@@ -11,6 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain as chained
 from typing import Any, NamedTuple
 
+from fabrik_solver.core.vectors import Vec
+
 from ..blender.access import pose_bones, set_channel
 from ..blender.listeners import Listeners, on_invalidate
 from ..blender.messages import store
@@ -28,7 +30,6 @@ from ..blender.rotation import (
     transfer,
 )
 from ..blender.skeleton import Skeleton, forget_bones
-from ..core.vectors import Vec
 from .fk_pose import ChannelGroup
 from .properties import FabrikConstraint, settings
 from .results import Report

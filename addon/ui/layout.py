@@ -20,12 +20,20 @@ PARTS = re.compile(r"\s*(?:[\u3040-\u9fff][\u3000-\u303f\uff00-\uff65]*|[^\s\u30
 
 
 def draw_sentence(
-    layout: Layout, context: bpy.types.Context, sentence: str, width: int = 0
+    layout: Layout,
+    context: bpy.types.Context,
+    sentence: str,
+    width: int = 0,
+    least: int = 0,
 ) -> None:
-    """Draw a sentence, wrapped to the region, or to a width in pixels at a UI scale of 1."""
+    """Draw a sentence, wrapped to the region, or to a width in pixels at a UI scale of 1.
+
+    It has at least a number of lines, of which the last may be empty.
+    """
     column = layout.column(align=True)
     column.scale_y = 0.8
-    for line in wrapped(shown(sentence), context, width):
+    lines = wrapped(shown(sentence), context, width)
+    for line in (*lines, *[""] * (least - len(lines))):
         column.label(text=line, translate=False)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import cos, pi, sin
 from typing import Any, NamedTuple, cast
 
 import blf
@@ -12,7 +13,7 @@ import bpy
 import gpu
 from gpu_extras.batch import batch_for_shader
 
-from ..core.vectors import Vec
+from fabrik_solver.core.vectors import Vec
 
 Colour = tuple[float, float, float, float]
 
@@ -107,10 +108,58 @@ class Strokes:
     def _draw(self, shader: gpu.types.GPUShader, kind: Any) -> None:
         if not self.places:
             return
-        content: Any = {"pos": self.places, "color": self.colours}
-        gpu.state.blend_set("ALPHA")
-        batch_for_shader(shader, kind, content).draw(shader)
-        gpu.state.blend_set("NONE")
+        _draw(shader, kind, {"pos": self.places, "color": self.colours})
+
+
+def _draw(shader: gpu.types.GPUShader, kind: Any, content: Any) -> None:
+    gpu.state.blend_set("ALPHA")
+    batch_for_shader(shader, kind, content).draw(shader)
+    gpu.state.blend_set("NONE")
+
+
+CORNERS = 8
+"""The corners of a dot."""
+
+DOT = [
+    (cos(2.0 * pi * corner / CORNERS), sin(2.0 * pi * corner / CORNERS), 0.0)
+    for second in range(1, CORNERS - 1)
+    for corner in (0, second, second + 1)
+]
+"""The triangles of a dot of radius 1."""
+
+
+class Dot(NamedTuple):
+    """A filled circle.
+
+    Attributes:
+        place: Its center in world space.
+        radius: Its radius in pixels.
+        colour: Its color.
+    """
+
+    place: Vec
+    radius: float
+    colour: Colour
+
+
+def draw_dots(region: bpy.types.Region, view: bpy.types.RegionView3D, dots: Sequence[Dot]) -> None:
+    """Draw dots in pixels of a region, except those behind the viewer."""
+    import numpy as np  # Blender starts without it, and it takes 50 ms to import.
+
+    if not dots:
+        return
+    places, radii, colours = (np.array(column, float) for column in zip(*dots, strict=True))
+    x, y, _, w = np.array(view.perspective_matrix) @ np.c_[places, np.ones(len(dots))].T
+    seen = w > 0.0
+    middles = np.zeros((int(seen.sum()), 1, 3))
+    middles[:, 0, 0] = 0.5 * region.width * (1.0 + x[seen] / w[seen])
+    middles[:, 0, 1] = 0.5 * region.height * (1.0 + y[seen] / w[seen])
+    corners = middles + radii[seen, None, None] * np.array(DOT)
+    content = {
+        "pos": corners.reshape(-1, 3).astype(np.float32),
+        "color": np.repeat(colours[seen], len(DOT), axis=0).astype(np.float32),
+    }
+    _draw(gpu.shader.from_builtin("FLAT_COLOR"), "TRIS", content)
 
 
 def start_texts(context: bpy.types.Context) -> float:

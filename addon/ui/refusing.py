@@ -70,9 +70,13 @@ class Working(Refusing):
         try:
             done = self.work(context)
         except ProblemError as problem:
-            self.report({"ERROR"}, shown(str(problem)))
-            return {"CANCELLED"}
+            return self.fail(problem)
         return self.finish(done)
+
+    def fail(self, problem: ProblemError) -> set[OperatorReturnItems]:
+        """Report a problem."""
+        self.report({"ERROR"}, shown(str(problem)))
+        return {"CANCELLED"}
 
     def finish(self, done: str) -> set[OperatorReturnItems]:
         """Report the result."""
@@ -108,8 +112,7 @@ class Asking(Working):
                 width=DIALOG,
             )
         except ProblemError as problem:
-            self.report({"ERROR"}, shown(str(problem)))
-            return {"CANCELLED"}
+            return self.fail(problem)
         return self.finish(done)
 
     def draw(self, context: bpy.types.Context) -> None:

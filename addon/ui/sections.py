@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import bpy
 
+from fabrik_solver import SOLVERS
+
 from ..blender.messages import shown
-from ..core import SOLVERS
 from ..loop.properties import FabrikConstraint
 from ..loop.registry import MOTIONS
 from .layout import Layout
@@ -110,4 +111,6 @@ def _draw_panel(layout: Layout, item: FabrikConstraint, section: Section) -> Lay
         if body is not None:
             body.active = getattr(group, switch)
     header.label(text=shown(section.title), translate=False)
+    if body is not None:
+        body.enabled = cast(bpy.types.ID, item.id_data).is_editable
     return body and body.column()

@@ -11,9 +11,9 @@ from pathlib import Path
 import bpy
 import pytest
 
-from addon.core import Cone, Hinge
-from addon.core.vectors import Quat, Vec, quat_about, quat_product
 from benchmarks.jointed import BLENDERS, CONES, KINDS, OURS, THREE, X, Y, Z, broken, draw, tip_of
+from fabrik_solver import Cone, Hinge
+from fabrik_solver.core.vectors import Quat, Vec, quat_about, quat_product
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "benchmarks" / "run.py"
@@ -21,6 +21,7 @@ TITLES = (
     "Frame cost",
     "Skinned",
     "Idle",
+    "Crowd",
     "Iterations",
     "Joint limits",
     "Hinges",
@@ -31,6 +32,8 @@ TITLES = (
     "Ropes and waves",
     "Feet on the ground",
     "Walking",
+    "Bodies",
+    "Armatures",
     "Memory",
 )
 

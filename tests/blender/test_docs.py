@@ -30,7 +30,7 @@ def test_every_test_of_facts_is_named() -> None:
 
 
 def test_every_module_that_relies_on_a_fact_exists() -> None:
-    modules = re.findall(r"`((?:addon|tests)/[\w/.]+)`", FACTS)
+    modules = re.findall(r"`((?:addon|solver|tests|tools)/[\w/.]+)`", FACTS)
     assert [path for path in modules if not (ROOT / path).is_file()] == []
 
 
@@ -38,22 +38,22 @@ def test_every_fact_has_its_versions_tests_and_modules() -> None:
     facts = re.findall(r"^- \*\*.*?(?=^- |^#|\Z)", FACTS, re.MULTILINE | re.DOTALL)
     assert len(facts) == len(re.findall("^- ", FACTS, re.MULTILINE)) > 70
     for fact in facts:
-        assert re.search(r"\*Versions:\* .+ · \*Test:\* .+ · \*Used by:\* `(addon|tests)/", fact), (
-            fact
-        )
+        assert re.search(
+            r"\*Versions:\* .+ · \*Test:\* .+ · \*Used by:\* `(addon|solver|tests|tools)/", fact
+        ), fact
 
 
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
 def test_every_module_of_the_architecture_exists() -> None:
-    """Written from the add-on's folder, or within the folder that was named last."""
-    folders = {folder for folder in (ROOT / "addon").rglob("*") if folder.is_dir()}
+    """Written from the package's folder, or within the folder that was named last."""
+    packages = (ROOT / "addon", ROOT / "solver" / "src" / "fabrik_solver")
+    folders = {folder for top in packages for folder in (top, *top.rglob("*")) if folder.is_dir()}
     found = re.findall(r"`([\w/]+\.py)`", ARCHITECTURE)
     assert len(found) > 20
     for path in found:
-        places = [ROOT / path, ROOT / "addon" / path, *(folder / path for folder in folders)]
-        assert any(place.is_file() for place in places), path
+        assert any((folder / path).is_file() for folder in (ROOT, *folders)), path
 
 
 def test_the_picture_of_the_layers_names_all_features() -> None:

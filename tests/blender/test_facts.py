@@ -36,10 +36,10 @@ from rigs import (
 from addon.blender import animation, dependency_driver, keying, turns, updates
 from addon.blender.rotation import AXIS_ANGLE, EULER_ORDERS, QUATERNION
 from addon.blender.skeleton import Skeleton, matrix3, vector
-from addon.core import Local, bone_frame
 from addon.features.bake.options import FARTHEST
 from addon.features.convert.counterpart import STIFFEST
 from addon.loop import dependencies, unevaluated
+from fabrik_solver import Local, bone_frame
 
 INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 
@@ -1407,3 +1407,11 @@ def test_only_insert_available_is_on_at_first_from_5_2() -> None:
     bpy.ops.wm.read_factory_settings(use_empty=True)
     is_on = bpy.context.preferences.edit.use_keyframe_insert_available
     assert is_on == (bpy.app.version >= (5, 2))
+
+
+def test_of_wheels_for_any_python_and_for_one_the_former_is_unpacked() -> None:
+    """Which is why a zip has either."""
+    from _bpy_internal.extensions.wheel_manager import wheel_list_deduplicate_as_skip_set
+
+    wheels = [f"fabrik_solver-0.1.0-{tags}.whl" for tags in ("cp313-cp313-any", "py3-none-any")]
+    assert wheel_list_deduplicate_as_skip_set([("fabrik_ik", wheels)]) == {wheels[0]}

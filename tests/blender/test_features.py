@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from rigs import run_elsewhere
+from rigs import PATH, run_elsewhere
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -65,7 +65,7 @@ def test_a_feature_can_be_taken_out(feature: str, tmp_path: Path) -> None:
         assert source.count(line) == 2  # It is imported, and listed.
         source = source.replace(line, "")
     app.write_text(source, encoding="utf-8")
-    path = [str(tmp_path), str(ROOT / "tests/blender/kit")]
+    path = [str(tmp_path), *PATH]
     script = tmp_path / "without.py"
     script.write_text(PROGRAM.format(path=path, feature=feature))
     printed = run_elsewhere(script)

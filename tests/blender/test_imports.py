@@ -2,16 +2,22 @@
 
 from pathlib import Path
 
-from rigs import run_elsewhere
+import pytest
+from rigs import PATH, run_elsewhere
+
+import addon
+import fabrik_solver
 
 ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = {"addon": ROOT, "fabrik_solver": ROOT / "solver" / "src"}
+"""Where each package lies."""
 
 PROGRAM = """
 import importlib, os, sys
 import bpy
-sys.path.insert(0, {root!r})
+sys.path[:0] = {path!r}
 for name in {names!r}:
-    for known in [one for one in sys.modules if one == "addon" or one.startswith("addon.")]:
+    for known in [one for one in sys.modules if one.split(".")[0] in {packages!r}]:
         del sys.modules[known]
     try:
         importlib.import_module(name)
@@ -23,11 +29,45 @@ os._exit(0)  # Blender 4.2 may crash at its end with some hundred copies of each
 
 
 def test_every_module_can_be_imported_first(tmp_path: Path) -> None:
-    files = [file.relative_to(ROOT).with_suffix("") for file in (ROOT / "addon").rglob("*.py")]
+    files = [
+        file.relative_to(folder).with_suffix("")
+        for package, folder in PACKAGES.items()
+        for file in (folder / package).rglob("*.py")
+    ]
     names = [".".join(file.parts) for file in files if file.parts[1] != "presets"]
     names = sorted(name.removesuffix(".__init__") for name in names)
-    assert {"addon.core.solve", "addon.loop.plan", "addon.features.gait.body"} <= set(names)
+    assert {"fabrik_solver.core.solve", "addon.loop.plan", "addon.features.gait.body"} <= set(names)
     script = tmp_path / "imports.py"
-    script.write_text(PROGRAM.format(root=str(ROOT), names=names))
+    script.write_text(PROGRAM.format(path=PATH, packages=[*PACKAGES], names=names))
     printed = run_elsewhere(script, timeout=300.0)
-    assert [line for line in printed.splitlines() if line.startswith("addon")] == []
+    assert [line for line in printed.splitlines() if line.startswith((*PACKAGES,))] == []
+
+
+def test_the_solver_of_another_version_in_memory_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As after an update: what is compiled cannot be imported again."""
+    assert fabrik_solver.__version__.partition("+")[0] == addon.SOLVER
+    monkeypatch.setattr(fabrik_solver, "__version__", "0.0.9")
+    with pytest.raises(ImportError, match="restart Blender"):
+        addon.register()
+
+
+WITHOUT_NUMPY = """
+import os, sys
+sys.path[:0] = {path!r}
+import bpy
+sys.modules["numpy"] = None  # Importing it is an error.
+import addon
+addon.register()
+print("registered")
+sys.stdout.flush()
+os._exit(0)
+"""
+
+
+def test_starting_does_not_import_numpy(tmp_path: Path) -> None:
+    """Blender starts without it."""
+    script = tmp_path / "start.py"
+    script.write_text(WITHOUT_NUMPY.format(path=PATH))
+    assert "registered" in run_elsewhere(script).splitlines()

@@ -19,11 +19,8 @@ TREES = {
     if "presets" not in file.relative_to(ADDON).parts[0]
 }
 
-WRITES_TO_SYS = {"compiled.py"}
-"""The open point: it has the compiled modules imported in place of the source."""
-
-READS_OWN_FOLDER = {"compiled.py", "ui/presets.py"}
-"""The digest of the source, and the folder of the presets that are part of the extension."""
+READS_OWN_FOLDER = {"ui/presets.py"}
+"""The folder of the presets that are part of the extension."""
 
 SAYS_ON_CONSOLE = {
     "blender/errors.py",
@@ -32,8 +29,11 @@ SAYS_ON_CONSOLE = {
 }
 """Unexpected errors, the command line, and a rendering in background mode."""
 
+STARTS_BLENDER = {"features/command/jobs.py"}
+"""On the command line, where `--jobs` asks for it."""
+
 NEEDS_PERMISSION = {"urllib", "http", "socket", "ssl", "requests", "ftplib"}
-FOREIGN = {"subprocess", "ctypes", "pip", "ensurepip", "site"}
+FOREIGN = {"ctypes", "pip", "ensurepip", "site"}
 ENDS_A_SENTENCE = (".", "!", "?")
 
 
@@ -95,6 +95,12 @@ class TestSource:
     def test_nothing_is_installed_or_run(self):
         assert imported() & FOREIGN == set()
 
+    def test_blender_itself_is_all_that_is_started(self):
+        def imports(node: ast.Import) -> bool:
+            return "subprocess" in names_of(node)
+
+        assert modules_with(ast.Import, imports) == STARTS_BLENDER
+
     def test_no_metadata_of_legacy_add_ons(self):
         assert modules_with(ast.Name, lambda node: node.id == "bl_info") == set()
 
@@ -117,7 +123,7 @@ class TestSource:
 
         kinds = (ast.Assign, ast.AugAssign, ast.Call)
         found = {name for kind in kinds for name in modules_with(kind, writes)}
-        assert found == WRITES_TO_SYS
+        assert found == set()
 
     def test_paths_from_the_own_folder_are_only_read(self):
         """It may not be writable: what users save goes into their folder."""
@@ -134,7 +140,7 @@ class TestSource:
             if not isinstance(node, allowed)
             and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
         }
-        assert found == {"__init__.py"}  # The compiled copy, see WRITES_TO_SYS.
+        assert found == set()
 
     def test_the_console_is_for_errors_and_commands(self):
         def prints(node: ast.Call) -> bool:

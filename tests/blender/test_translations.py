@@ -27,8 +27,10 @@ TRANSLATIONS = [path for path in FILES if path.suffix == ".po"]
 UNFINISHED: set[str] = set()
 """The languages that have not been translated yet; to be removed from here once they are."""
 
-ENGLISH = {"print", "report_once", "contained", "ValueError", "AssertionError", "update"}
-"""What is said on the console, to developers, and in custom properties is not translated."""
+ENGLISH = {"print", "report_once", "contained", "update"}
+ENGLISH |= {"ValueError", "AssertionError", "ImportError"}
+"""What is said on the console, to developers, in custom properties, and before anything is
+registered is not translated."""
 
 
 def by_name(path: Path) -> str:

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from window import FOLDER, ROOT, STARTER, Window, opened
+from window import FOLDER, STARTER, Window, opened
 
 
 @pytest.fixture(scope="session")
@@ -12,10 +12,8 @@ def blender() -> Iterator[Window]:
     """The window, with the built zip installed."""
     if not STARTER.exists():
         pytest.skip(f"there is no {STARTER}, which starts a real Blender on a virtual screen")
-    packages = list((ROOT / "dist").glob("*.zip"))
-    assert len(packages) == 1, "there is no zip in dist/ to install: run “make package”"
     shutil.rmtree(FOLDER, ignore_errors=True)
-    with opened(packages[0]) as window:
+    with opened() as window:
         # Smooth edges take software OpenGL most of its time.
         window.ask("bpy.context.preferences.system.viewport_aa = 'OFF'")
         yield window

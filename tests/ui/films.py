@@ -1,6 +1,6 @@
 """Make the manual's moving pictures and pictures of the window, from a real Blender.
 
-python3 tests/ui/films.py dist/fabrik_ik-….zip [NAME…]    (or: make pictures)
+python3 tests/ui/films.py [NAME…]    (or: make pictures)
 
 Each is played with mouse and keys, as a reader of the manual would. They are written to
 docs/images; look at them before you commit them.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -58,6 +58,13 @@ class Film:
                 time.sleep(0.15)
                 self.take()
 
+    def play(self, frames: Iterable[int]) -> None:
+        """Add a frame for each of some frames of the scene."""
+        for frame in frames:
+            self.window.ask(f"go({frame})")
+            time.sleep(0.3)
+            self.take()
+
     def save(self, name: str, box: Box, width: int = 720) -> Path:
         """Write a part of the screen as an endless GIF."""
         left, top, across, down = map(int, box)
@@ -87,6 +94,8 @@ def still(window: Window, name: str) -> Path:
 
 def stage(window: Window, setting: str, arrange: str = "panel", sample: str = "") -> None:
     """Set the stage, with our tab in the sidebar, in a new file or a sample."""
+    for _ in range(2):  # Menus of the picture before.
+        window.key("Escape")
     window.ask("empty()")
     window.until("is_up()")
     window.ask("bpy.context.preferences.system.viewport_aa = 'OFF'")
@@ -155,10 +164,7 @@ def switch(window: Window) -> Path:
     """Switch an animated arm to FK: it stays where it is, and can be rotated from there on."""
     stage(window, "prepare_film('sample')")
     film = Film(window)
-    for frame in range(1, 21, 2):
-        window.ask(f"go({frame})")
-        time.sleep(0.3)
-        film.take()
+    film.play(range(1, 21, 2))
     film.glide(window.find("fabrik.snap_to_ik", is_wide=True), steps=4)
     film.take(4)
     window.click()
@@ -181,10 +187,7 @@ def snake(window: Window) -> Path:
     stage(window, "prepare_film('snake')")
     window.ask("look_at((0, 1.0, 0), 5.0, 30.0, 55.0)")
     film = Film(window)
-    for frame in range(1, 89, 3):
-        window.ask(f"go({frame})")
-        time.sleep(0.3)
-        film.take()
+    film.play(range(1, 89, 3))
     return film.save("snake.gif", view_of(window))
 
 
@@ -316,10 +319,7 @@ def spider(window: Window) -> Path:
     window.ask("look_at((0, -1.2, 0.3), 6.0, 50, 25)")
     window.ask("[ob.hide_set(True) for ob in bpy.data.objects if ob.type == 'EMPTY']")
     film = Film(window)
-    for frame in range(1, 101, 3):
-        window.ask(f"go({frame})")
-        time.sleep(0.3)
-        film.take()
+    film.play(range(1, 101, 3))
     return film.save("spider-walk.gif", view_of(window))
 
 
@@ -334,6 +334,15 @@ HEADERS = {"Root Motion": (1300, 194), "Character": (1293, 228)}
 
 BUTTONS = {"fabrik.character_recognize": (1355, 267), "fabrik.character_set_up": (1317, 531)}
 """Where the buttons of Character are then."""
+
+
+def toggle(window: Window, *headers: Place) -> None:
+    """Open or close panels, each of which moves those below it."""
+    for header in headers:
+        window.move(header)
+        window.settled()  # A click before it lights up is lost.
+        window.click()
+        window.settled()
 
 
 def open_menu(window: Window, place: Place) -> None:
@@ -383,9 +392,7 @@ def character(window: Window) -> Path:
     window.settled()
     film = Film(window)
     film.take(2)
-    for header in (MAIN_HEADER, HEADERS["Character"]):
-        window.click(header)
-        window.settled()
+    toggle(window, MAIN_HEADER, HEADERS["Character"])
     film.take(3)
     for button, done in (
         ("fabrik.character_recognize", "len({}.fabrik.character.parts) > 2"),
@@ -404,29 +411,83 @@ def character(window: Window) -> Path:
     film.glide((x - 60, y - 120), (x + 60, y - 20))
     window.click()
     film.take(6)
-    window.click(HEADERS["Character"])
-    window.click(MAIN_HEADER)
+    toggle(window, HEADERS["Character"], MAIN_HEADER)
     return film.save("character.gif", view_of(window))
 
 
+def open_section(window: Window, film: Film, setting: str) -> None:
+    """Enable a section by the checkbox in its header."""
+    left, top, _, height = window.ask("box('UI')")
+    across = left + 48 * window.ask("bpy.context.preferences.system.ui_scale")
+    rows = window.rows(across, top + height // 2, top + height - 4)
+    _, high, low = next(row for row in rows if row[0].endswith(setting))
+    film.glide((across, (high + low) / 2), steps=4)
+    window.click()
+    window.until(rows[0][0].partition(".constraints[0]")[0] + f".constraints[0].{setting}")
+    window.settled()
+    film.take(4)
+
+
+def pull(window: Window, film: Film, name: str, *ways: Place, steps: int = 8) -> None:
+    """Select an object, and move it with G along a way, given from where it is in pixels."""
+    window.ask(f"take({name!r})")
+    x, y = seen(window, f"bpy.data.objects[{name!r}].matrix_world.translation")
+    film.glide((x, y), steps=4)
+    window.settled()
+    film.take(2)
+    window.key("g")
+    film.glide(*((x + across, y + down) for across, down in ways), steps=steps)
+    window.click()
+    window.settled()
+    film.take(4)
+
+
 def bake(window: Window) -> Path:
-    """Show the dialog of Bake."""
-    stage(window, "prepare_film('sample')")
+    """Show the dialog of Bake; without its target the arm then plays the keys of its bones."""
+    stage(window, "prepare_film('sample')", "timeline")
+    film = Film(window)
+    film.play(range(1, 15, 3))
     window.choose(POSE_MENU, "Bake FABRIK IK")
-    return still(window, "bake.png")
+    window.settled()
+    film.take(8)
+    still(window, "bake.png")
+    before = window.settled()
+    window.key("Return")
+    window.drawn(before, SCREEN, 10_000)
+    window.until("modal() == '' and keyed_bones('Figure') == ['Forearm', 'Upper Arm']")
+    window.ask("bpy.data.objects['Target'].hide_set(True)")
+    window.settled()
+    film.take(4)
+    film.play(range(1, 41, 3))
+    return film.save("bake.gif", WHOLE)
+
+
+def below_the_top(window: Window) -> Box:
+    """Return the part of the screen with the 3D view and the timeline."""
+    left, top, *_ = window.ask("box()")
+    return (left, top, WIDTH - left, HEIGHT - top - 30)
+
+
+WHOLE = (0, 28, WIDTH, HEIGHT - 28)
+"""All editors, and the dialogs over them."""
 
 
 def paths(window: Window) -> Path:
     """Show the motion path of a hand that follows a solved arm."""
     stage(window, "prepare_film('sample')")
     window.ask("select(bpy.data.objects['Figure'], None, 'Hand')")
+    film = Film(window)
     window.settled()
+    film.take(4)
     window.choose(POSE_MENU, "Calculate with FABRIK IK")
     before = window.settled()
+    film.take(6)
     window.key("Return")
     window.drawn(before, SCREEN, 10_000)
     window.until("bpy.data.objects['Figure'].pose.bones['Hand'].motion_path is not None")
-    return still(window, "motion-paths.png")
+    film.take(4)
+    film.play(range(1, 41, 2))
+    return film.save("motion-paths.gif", WHOLE)
 
 
 def presets(window: Window) -> Path:
@@ -438,30 +499,159 @@ def presets(window: Window) -> Path:
     return still(window, "presets.png")
 
 
+SPECIALS = (1537, 225)
+"""The menu beside the list of constraints."""
+
+
+def mirror(window: Window) -> Path:
+    """Mirror the constraint of an arm, and move the target of the other."""
+    stage(window, "prepare_film('mirror')", sample="puppet")
+    window.ask("look_at((0, 0, 1.1), 4.0, 0, 5)")
+    window.settled()
+    film = Film(window)
+    film.take(4)
+    film.glide(SPECIALS, steps=4)
+    before = window.settled()
+    window.click()
+    window.drawn(before, SCREEN, 5_000)
+    film.take(4)
+    window.key("space")
+    window.type("Mirror to Other Side")
+    window.settled()
+    film.take(4)
+    window.key("Return")
+    window.until("len(bpy.data.objects['Rig'].fabrik.constraints) == 2")
+    window.settled()
+    film.take(6)
+    pull(window, film, "Hand target.R", (60, -140), (-60, 60), (0, 0))
+    return film.save("mirror.gif", view_of(window))
+
+
 def convert(window: Window) -> Path:
-    """Show the entry that converts Blender's constraint."""
-    stage(window, "prepare('select')", "select")
-    window.ask("have_blenders_ik()")
+    """Convert Blender's constraint: the arm stays, and the panel has the new one."""
+    stage(window, "prepare('select'); have_blenders_ik()")
+    window.ask("look_at((0.54, 0, 1.36), 2.2)")
+    window.settled()
+    film = Film(window)
+    film.take(4)
     open_menu(window, (760, 611))
-    return still(window, "convert.png")
+    window.settled()
+    film.take(6)
+    window.click()
+    window.until("len(bpy.data.objects['Figure'].fabrik.constraints) == 1")
+    window.settled()
+    film.take(8)
+    pull(window, film, "Target", (-60, 160), (140, 30), (0, 0), steps=6)
+    return film.save("convert.gif", view_of(window))
+
+
+def bodies(window: Window) -> Path:
+    """Pull a hand of a wooden figure: its whole body comes along, and its feet stay."""
+    stage(window, "prepare_film('body')", sample="humanoid")
+    window.ask("look_at((0.1, 0, 1.05), 4.4, 15, 8)")
+    window.settled()
+    film = Film(window)
+    film.take(2)
+    pull(window, film, "Hand target.L", (170, 60), (120, 240), (-40, -60))
+    pull(window, film, "Head target", (-120, 60), (0, 0), steps=6)
+    return film.save("bodies.gif", view_of(window))
+
+
+def joints(window: Window) -> Path:
+    """Limit an elbow: it turns red where it may not bend any farther."""
+    stage(window, "prepare_film('joint')")
+    film = Film(window)
+    film.take(4)
+    pull(window, film, "Target", (-330, 210), (60, -40), (160, 40), steps=10)
+    return film.save("joints.gif", view_of(window))
+
+
+def overlay(window: Window) -> Path:
+    """Move a target into the shell of what an arm can reach, and out of it."""
+    stage(window, "prepare('pole')")
+    window.ask("look_at((0.54, 0, 1.36), 2.4)")
+    window.settled()
+    film = Film(window)
+    film.take(4)
+    pull(window, film, "Target", (90, -170), (-330, 120), (0, 0), steps=10)
+    film.glide(window.find("fabrik.show_overlay"), steps=4)
+    for _ in range(2):
+        window.click()
+        window.settled()
+        film.take(5)
+    return film.save("overlay.gif", view_of(window))
 
 
 def root_motion(window: Window) -> Path:
-    """Take the travel out of a run."""
+    """Give a run on the spot its travel."""
     stage(window, "prepare_film('captured')", sample="stairs")
+    window.ask("bpy.ops.fabrik.root_motion_extract(onto='NONE'); go(1)")
     window.ask("look_at((-2.0, 0, 0.9), 5.0, 20, 8)")
     window.settled()
-    for header in (MAIN_HEADER, HEADERS["Root Motion"]):
-        window.click(header)
-        window.settled()
-    window.click(window.find("fabrik.root_motion_extract", is_wide=True))
-    path = still(window, "root-motion.png")
-    window.click(HEADERS["Root Motion"])
-    window.click(MAIN_HEADER)
+    film = Film(window)
+    toggle(window, MAIN_HEADER, HEADERS["Root Motion"])
+    film.play(range(1, 60, 6))
+    film.glide(window.find("fabrik.root_motion_add", is_wide=True), steps=4)
+    window.click()
+    window.settled()
+    film.take(6)
+    film.play(range(1, 60, 6))
+    path = film.save("root-motion.gif", view_of(window))
+    toggle(window, HEADERS["Root Motion"], MAIN_HEADER)
     return path
 
 
+def simulation(window: Window) -> Path:
+    """Simulate four legs that walk, and play them."""
+    stage(window, "prepare_legs()", "timeline")
+    window.ask("bpy.ops.fabrik.gait_add(); look_at((0, -0.6, 0.2), 4.2, 50, 25)")
+    window.settled()
+    film = Film(window)
+    film.play((1, 8, 16, 24, 1))
+    film.glide(window.find("fabrik.simulate", is_wide=True), steps=4)
+    film.take(4)
+    window.click()
+    window.until("bpy.data.objects['Walker'].fabrik.simulation.state == 'FRESH' and modal() == ''")
+    window.settled()
+    film.take(6)
+    film.play(range(1, 41, 2))
+    return film.save("simulation.gif", below_the_top(window))
+
+
+def stretch(window: Window) -> Path:
+    """Enable Stretch: an arm gets longer to reach its target."""
+    stage(window, "prepare('panel')")
+    window.ask("look_at((0.54, 0, 1.36), 2.4)")
+    window.settled()
+    film = Film(window)
+    film.take(2)
+    pull(window, film, "Target", (150, -230), steps=6)
+    open_section(window, film, "use_stretch")
+    pull(window, film, "Target", (-60, 180), (20, 20))
+    return film.save("stretch.gif", view_of(window))
+
+
+def tips(window: Window) -> Path:
+    """Turn a hand with its target."""
+    stage(window, "prepare_film('hand')")
+    film = Film(window)
+    film.take(2)
+    open_section(window, film, "use_rotation")
+    window.ask("take('Target')")
+    x, y = seen(window, "bpy.data.objects['Target'].location")
+    film.glide((x + 160, y), steps=4)
+    window.key("r")
+    film.glide((x + 60, y + 160), (x + 60, y - 160), (x + 160, y))
+    window.click()
+    film.take(4)
+    pull(window, film, "Target", (-120, 120), (0, 0))
+    return film.save("tips.gif", view_of(window))
+
+
+# Once a sample was opened, Blender keeps its editors: those with the timeline come first.
 FILMS: dict[str, Callable[[Window], Path]] = {
+    "bake": bake,
+    "simulation": simulation,
     "reach": reach,
     "drag": drag,
     "switch": switch,
@@ -469,11 +659,16 @@ FILMS: dict[str, Callable[[Window], Path]] = {
     "first-menu": first_menu,
     "first-arm": first_arm,
     "character": character,
-    "bake": bake,
     "paths": paths,
     "presets": presets,
+    "mirror": mirror,
     "convert": convert,
     "root-motion": root_motion,
+    "bodies": bodies,
+    "joints": joints,
+    "overlay": overlay,
+    "stretch": stretch,
+    "tips": tips,
     "spider": spider,
 }
 
@@ -482,8 +677,8 @@ def main() -> None:
     """Make all, or those named."""
     if not STARTER.exists():
         sys.exit(f"films: there is no {STARTER}, which starts Blender on a virtual screen")
-    with opened(Path(sys.argv[1]).resolve()) as window:
-        for name in sys.argv[2:] or FILMS:
+    with opened() as window:
+        for name in sys.argv[1:] or FILMS:
             path = FILMS[name](window)
             print(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1000} kB", flush=True)
             assert path.stat().st_size < LARGEST, f"{path} is larger than {LARGEST} bytes"

@@ -1,6 +1,6 @@
 """Make the manual's pictures of adding a constraint, from a real Blender; see films.py for others.
 
-python3 tests/ui/screenshots.py dist/fabrik_ik-….zip [STEP…]    (or: make pictures)
+python3 tests/ui/screenshots.py [STEP…]    (or: make pictures)
 
 It needs ../shared/tools/real-blender, which puts Blender on a virtual screen (Debian, as root);
 another place of it is taken from REAL_BLENDER. The pictures are written to docs/images: look at
@@ -30,7 +30,7 @@ class Step:
 
 STEPS = {
     "select": Step("step-1-select.png"),
-    "menu": Step("step-2-add.png", ((356, 52), (440, 442), (760, 500))),
+    "menu": Step("step-2-add.png", ((356, 52), (440, 442), (760, 527))),
     "panel": Step("step-3-panel.png"),
     "properties": Step("step-4-properties.png"),
     "pole": Step("step-5-pole.png"),
@@ -67,8 +67,8 @@ def main() -> None:
     """Make all pictures, or those named."""
     if not STARTER.exists():
         sys.exit(f"screenshots: there is no {STARTER}, which starts Blender on a virtual screen")
-    with opened(Path(sys.argv[1]).resolve()) as window:
-        for name in sys.argv[2:] or STEPS:
+    with opened() as window:
+        for name in sys.argv[1:] or STEPS:
             target = picture(window, name, STEPS[name])
             size = target.stat().st_size
             print(f"{target.relative_to(ROOT)}: {size // 1000} kB", flush=True)

@@ -4,7 +4,7 @@ Nothing here does what the animator does: that is done by real events.
 """
 
 from collections.abc import Iterator
-from math import hypot, radians, sin
+from math import cos, hypot, radians, sin
 from pathlib import Path
 from typing import Any
 
@@ -242,7 +242,9 @@ def prepare_overlay(rig: Any, target: bpy.types.Object) -> None:
 
 def arrange(step: str) -> None:
     """Leave the editors open that the step is about."""
-    close("OUTLINER", "DOPESHEET_EDITOR", "PROPERTIES")
+    close("OUTLINER", "PROPERTIES")
+    if step != "timeline":
+        close("DOPESHEET_EDITOR")
     if step == "properties":
         window, view = next(areas("VIEW_3D"))
         with bpy.context.temp_override(window=window, area=view):
@@ -250,7 +252,7 @@ def arrange(step: str) -> None:
         properties: Any = next(area for _window, area in areas("VIEW_3D") if area != view)
         properties.type = "PROPERTIES"
         properties.spaces.active.context = "BONE_CONSTRAINT"
-    look(sidebar=step in ("panel", "pole"))
+    look(sidebar=step in ("panel", "pole", "timeline"))
 
 
 def is_up() -> bool:
@@ -368,11 +370,46 @@ def open_sample(name: str) -> None:
 def prepare_film(scene: str) -> None:
     """Set the stage for a moving picture of the manual; see films.py."""
     {
+        "body": _film_body,
         "captured": _film_captured,
+        "hand": _film_hand,
+        "joint": _film_joint,
         "metarig": _film_metarig,
+        "mirror": _film_mirror,
         "sample": _film_sample,
         "snake": _film_snake,
     }[scene]()
+
+
+def _film_body() -> None:
+    """Show the wooden figure alone, before it moves."""
+    rig: Any = bpy.data.objects["Rig"]
+    for ob in bpy.data.objects:
+        if ob.name in ("Camera", "Sun", "Studio"):
+            ob.hide_set(True)
+    select(rig, None, "Hand.L" if "Hand.L" in rig.pose.bones else rig.fabrik.constraints[0].bone)
+    go(1)
+
+
+def _film_hand() -> None:
+    """Let the hand of the figure reach for a target that has a direction."""
+    rig = build()
+    target = make_target()
+    target.empty_display_type, target.empty_display_size = "ARROWS", 0.2
+    target.rotation_euler.z = radians(-90)  # Its Y axis, along which the hand lies, to the side.
+    select(rig, target, "Hand")
+    bpy.ops.fabrik.constraint_add(chain_count=3)
+
+
+def _film_joint() -> None:
+    """Limit the elbow of the figure, which is selected, as a hinge."""
+    rig: Any = build()
+    target = make_target()
+    select(rig, target, "Forearm")
+    bpy.ops.fabrik.constraint_add(chain_count=2)
+    elbow = rig.pose.bones["Forearm"].fabrik_joint
+    elbow.limit_type, elbow.hinge_axis = "HINGE", "Z"
+    elbow.hinge_min, elbow.hinge_max = radians(-60), radians(60)
 
 
 def _film_captured() -> None:
@@ -394,6 +431,22 @@ def _film_metarig() -> None:
     clear()
     bpy.ops.preferences.addon_enable(module="rigify")
     bpy.ops.object.armature_human_metarig_add()
+
+
+def _film_mirror() -> None:
+    """Leave a puppet the constraint of its left arm alone."""
+    rig: Any = bpy.data.objects["Rig"]
+    items = rig.fabrik.constraints
+    for name in [item.name for item in items if item.name != "Arm.L"]:
+        items.remove(items.find(name))
+    for ob in list(bpy.data.objects):
+        if ob.name.endswith((".R ball", "target.R", "pole.R")):
+            bpy.data.objects.remove(ob)
+        elif ob.name in ("Camera", "Sun", "Studio"):
+            ob.hide_set(True)
+    select(rig, None, "Forearm.L")
+    rig.fabrik.active_index = 0
+    go(1)
 
 
 def _film_sample() -> None:
@@ -593,3 +646,112 @@ def straighten() -> None:
         "Figure",
     )
     select(rig, None, "Forearm")
+
+
+def prepare_panel() -> None:
+    """Give the figure's arm a constraint with a target, and show its settings in the sidebar."""
+    prepare("panel")
+    arrange("panel")
+
+
+def have_limit() -> None:
+    """Let the figure's elbow bend so little that the hand does not reach its target."""
+    elbow: Any = bpy.data.objects["Figure"].pose.bones["Forearm"].fabrik_joint
+    elbow.limit_type, elbow.hinge_axis = "HINGE", "Z"
+    elbow.hinge_min, elbow.hinge_max = radians(-10), radians(10)
+
+
+def link_figure(path: str) -> None:
+    """Save the file, start a new one, and link the figure from that."""
+    bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
+    clear()
+    with bpy.data.libraries.load(path, link=True) as (_, wanted):
+        wanted.objects = ["Figure"]
+    rig: Any = wanted.objects[0]
+    bpy.context.collection.objects.link(rig)
+    rig.select_set(True)
+    bpy.context.view_layer.objects.active = rig
+
+
+def offered() -> list[str]:
+    """Return the commands of the extension that can be called now, but for those of its files."""
+    window, area = next(areas("VIEW_3D"))
+    with bpy.context.temp_override(window=window, area=area, region=region_of(area, "UI")):
+        return [name for name in dir(bpy.ops.fabrik) if getattr(bpy.ops.fabrik, name).poll()]
+
+
+def redraw() -> None:
+    """Draw all editors anew, as after an edit by hand."""
+    for window in bpy.context.window_manager.windows:
+        for area in window.screen.areas:
+            area.tag_redraw()
+
+
+def shell_places(rig: str, root: str, length: float) -> list[list[float]]:
+    """Return where on the screen the outline of what a chain can reach is, in a parallel view."""
+    armature: Any = evaluated(bpy.data.objects[rig])
+    _window, area = next(areas("VIEW_3D"))
+    middle_of_it = armature.matrix_world @ armature.pose.bones[root].head
+    turned = area.spaces.active.region_3d.view_rotation.to_matrix()
+    left, top, width, height = box()
+    places = [
+        seen(middle_of_it + length * (turned @ Vector((cos(angle), sin(angle), 0.0))))
+        for angle in (radians(step) for step in range(0, 360, 5))
+    ]
+    return [
+        [x, y]
+        for x, y in places
+        if left + 9 < x < left + width - 9 and top + 150 < y < top + height - 90
+    ]
+
+
+def plain() -> None:
+    """Have a parallel view, with nothing that is red but for what the overlay draws."""
+    for _window, area in areas("VIEW_3D"):
+        space = area.spaces.active
+        space.show_gizmo = False
+        overlay = space.overlay
+        overlay.show_axis_x = overlay.show_axis_y = overlay.show_floor = False
+        overlay.show_text = False
+        space.region_3d.view_perspective = "ORTHO"
+
+
+def red() -> list[int]:
+    """Return the theme's colour of what is at its limit, as it is on the screen."""
+    colour = bpy.context.preferences.themes[0].view_3d.bone_locked_weight
+    return [round(255 * part) for part in colour[:3]]
+
+
+def target_colour() -> list[int]:
+    """Return the theme's colour of targets in the overlay, as it is on the screen."""
+    colour = bpy.context.preferences.themes[0].user_interface.gizmo_primary
+    return [round(255 * part) for part in colour]
+
+
+def add_head() -> None:
+    """Give the figure's head a constraint of its own."""
+    rig: Any = bpy.data.objects["Figure"]
+    item = rig.fabrik.constraints.add()
+    item.name, item.bone, item.chain_count = "Head", "Head", 1
+    item.target = bpy.data.objects["Target"]
+    bpy.context.view_layer.update()
+
+
+def reach(rig: str, root: str) -> float:
+    """Return the length of a bone and the next."""
+    bone: Any = bpy.data.objects[rig].data.bones[root]
+    return bone.length + bone.children[0].length
+
+
+def span() -> list[int]:
+    """Return top and bottom of the sidebar on the screen."""
+    _left, top, _width, height = box("UI")
+    return [top, top + height - 4]
+
+
+def status_box() -> list[int]:
+    """Return the part of the screen where the settings are: Properties, else the sidebar."""
+    for window, area in areas("PROPERTIES"):
+        region = region_of(area, "WINDOW")
+        return [region.x, window.height - region.y - region.height, region.width, region.height]
+    return box("UI")

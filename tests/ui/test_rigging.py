@@ -139,11 +139,22 @@ class TestRemoving:
         assert moved(window, bones) < STILL
 
 
+def open_joint(window: Window) -> None:
+    """Open the panel of the joint, of an armature without constraints."""
+    across, y = window.find("fabrik.limb_add", is_wide=True)
+    opened = window.settled()
+    # It is below that button and five lines of text.
+    window.click((across, y + 118 * window.ask("bpy.context.preferences.system.ui_scale")))
+    window.drawn(opened, window.ask("box('UI')"), CHANGED)
+    window.settled()
+
+
 class TestChoosing:
     def test_learning_without_an_action_offers_all_actions(self, window):
         window.ask("prepare_actions()")
         window.ask("arrange('panel')")
         window.until("open_tab()")
+        open_joint(window)
         before = window.settled()
 
         window.click(window.find("fabrik.joint_learn"))
@@ -157,6 +168,7 @@ class TestChoosing:
         window.ask("straighten()")
         window.ask("arrange('panel')")
         window.until("open_tab()")
+        open_joint(window)
         before = window.settled()
         _, down = window.find("fabrik.joint_learn")
 

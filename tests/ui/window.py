@@ -36,11 +36,40 @@ Box = Sequence[float]
 SCREEN = (0, 0, WIDTH, HEIGHT)
 
 
+HIGH = 8
+"""No button is less high, in pixels."""
+
+Row = tuple[str, int, int]
+"""What a button calls or sets, and its highest and lowest pixel on the screen."""
+
+
 @dataclass(frozen=True)
 class Picture:
     """What the screen showed: three bytes a pixel, row by row."""
 
     pixels: bytes
+
+    def colour(self, place: Place) -> tuple[int, ...]:
+        """Return red, green and blue of a pixel."""
+        start = 3 * (round(place[1]) * WIDTH + round(place[0]))
+        return tuple(self.pixels[start : start + 3])
+
+    def like(self, colour: Sequence[int], box: Box, off: int = 40) -> int:
+        """Return how many pixels of a part of the screen have nearly a colour."""
+        left, top, width, height = map(int, box)
+        return sum(
+            all(abs(a - b) <= off for a, b in zip(self.colour((x, y)), colour, strict=True))
+            for y in range(top, top + height)
+            for x in range(left, left + width)
+        )
+
+    def differs_at(self, other: Picture, places: Sequence[Place], around: int = 2) -> list[bool]:
+        """Return for each place whether pixels there differ from those of another picture."""
+        size = 2 * around + 1
+        return [
+            self.differing(other, (round(x) - around, round(y) - around, size, size)) > 0
+            for x, y in places
+        ]
 
     def differing(self, other: Picture, box: Box = SCREEN) -> int:
         """Return how many pixels of a part of the screen differ from those of another picture."""
@@ -171,6 +200,39 @@ class Window:
                     return place
         raise AssertionError(f"there is no button with {button}")
 
+    def under(self, place: Place, region: str = "UI") -> str:
+        """Return what the button at a place calls or sets, an empty text if there is none."""
+        self.move(place)
+        found = None
+        for _ in range(10):  # Nothing tells that Blender found no button there.
+            time.sleep(0.08)
+            before, found = found, self.ask(f"hovered({region!r})")
+            if found == before:
+                break
+        return found or ""
+
+    def rows(self, across: float, top: int, bottom: int) -> list[Row]:
+        """Return the buttons of the sidebar that lie on a line from top to bottom."""
+        found: list[Row] = []
+        y = top
+        while y < bottom:
+            if what := self.under((across, y)):
+                row = (what, self._edge(what, across, y, -1), self._edge(what, across, y, 1))
+                found.append(row)
+                y = row[2]
+            y += HIGH
+        return found
+
+    def _edge(self, what: str, across: float, y: int, way: int) -> int:
+        """Return the last pixel up or down at which the same button is."""
+        step = HIGH
+        while step:
+            if self.under((across, y + way * step)) == what:
+                y += way * step
+            else:
+                step //= 2
+        return y
+
     def picture(self) -> Picture:
         """Return what the screen shows."""
         self.last = Picture(self.program("import", "-window", "root", "-depth", "8", "rgb:-"))
@@ -179,6 +241,7 @@ class Window:
     def settled(self) -> Picture:
         """Return what the screen shows once that changes no more."""
         end = time.monotonic() + PATIENCE
+        time.sleep(0.3)  # What a script has changed is drawn with Blender's next turn.
         last = self.picture()
         while time.monotonic() < end:
             time.sleep(0.4)
@@ -212,9 +275,17 @@ class Window:
         return subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True).stdout
 
 
+def built_package() -> Path:
+    """The built zip for any platform: that for this one may have nothing for Blender's Python."""
+    packages = sorted((ROOT / "dist").glob("fabrik_ik-*[0-9].zip"))
+    assert packages, "there is no zip in dist/ to install: run “make package”"
+    return packages[-1]
+
+
 @contextmanager
-def opened(package: Path) -> Iterator[Window]:
-    """Start Blender, install the extension's zip, and end all of it whatever happens."""
+def opened() -> Iterator[Window]:
+    """Start Blender, install the extension's built zip, and end all of it whatever happens."""
+    package = built_package()
     FOLDER.mkdir(parents=True, exist_ok=True)
     for left in ("question.py", "answer.json"):
         (FOLDER / left).unlink(missing_ok=True)

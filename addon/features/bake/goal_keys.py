@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, cast
 import bpy
 import numpy as np
 
+from fabrik_solver.core.vectors import add, sub
+
 from ...blender.access import pose_bones
 from ...blender.continuity import continuous
 from ...blender.errors import ProblemError
@@ -21,7 +23,6 @@ from ...blender.rotation import LOCATION, channel_of, mode_of
 from ...blender.simplifying import simplified, slopes
 from ...blender.skeleton import Point, vector
 from ...blender.turns import Numbers
-from ...core.vectors import add, sub
 from ...editing.constraints import chains_in
 from ...editing.playing import play
 from ...loop.chain_plan import ChainPlan, aim_of
@@ -207,9 +208,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         found: list[Any] = []
         for chain in self._chains():
             names = chain.rig.names
-            tip = bones[names[chain.tip_bone]].head if chain.tip_bone >= 0 else None
-            end = bones[names[chain.bones[-1]]].tail if tip is None else tip
-            places = bones[names[chain.bones[0]]].head, end
+            places = bones[names[chain.bones[0]]].head, chain.posed_tip(bones)
             found.append([vector(evaluated.matrix_world @ place) for place in places])
         return np.array(found)
 

@@ -132,8 +132,8 @@ def _check_action(selection: BakeSelection, used: set[tuple[int, int]]) -> None:
     for curve in animation.all_active_curves(selection.armature):
         if curve.data_path in paths and (curve.lock or (curve.group and curve.group.lock)):
             raise ProblemError(
-                "The channel “{data_path}” is locked in the Graph Editor: unlock it, or {hint}",
-                data_path=curve.data_path,
+                "The channel “{channel}” is locked in the Graph Editor: unlock it, or {hint}",
+                channel=curve.data_path,
                 hint=hint,
             )
 

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fabrik_solver.motion import codec
+
 from ...blender.errors import ProblemError
 from ...blender.messages import Message, msg
 from ...blender.rotation import channel_of
-from ...motion import codec
 from .files import refuse_irregular
 from .recording import ArmatureRecording, Recording
 from .selecting import BakeSelection
@@ -164,7 +165,7 @@ def joined(
         names = [*map(str, range(len(selection.channels))), "matrices", "worlds"]
         *numbers, matrices, worlds = [np.ascontiguousarray(rows[f"{i}/{name}"]) for name in names]
         armatures.append(ArmatureRecording(numbers, matrices, worlds))
-    return Recording(list(frames), rows["time"].tolist(), armatures)
+    return Recording(list(frames), rows["time"].tolist(), armatures, is_foreign=True)
 
 
 def _check_complete(parts: Iterable[BakePart], frames: range) -> None:

@@ -39,11 +39,13 @@ class Recording:
         frames: The frames.
         times: Times of their keys: the frames, unless the scene remaps time.
         armatures: The recording of each armature.
+        is_foreign: Whether another machine may have recorded it.
     """
 
     frames: list[int]
     times: list[float]
     armatures: list[ArmatureRecording]
+    is_foreign: bool = False
 
 
 def record(
@@ -62,7 +64,7 @@ def record(
     def look(frame: int) -> float:
         depsgraph: Any = layer.depsgraph
         for recorder in recorders:
-            recorder.record(frame - frames[0], depsgraph)
+            recorder.record(frames.index(frame), depsgraph)
         return scene.frame_current_final
 
     times = yield from play(scene, frames, look)

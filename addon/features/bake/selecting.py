@@ -123,6 +123,17 @@ def posing(armature: bpy.types.Object, bones: Collection[int]) -> list[str]:
     return [settings(armature).constraints[item].name for item in sorted(items)]
 
 
+def acting(armatures: Collection[bpy.types.Object]) -> set[tuple[int, int]]:
+    """Return the valid constraints of armatures that can be on, by armature and index."""
+    return {
+        (chain.rig.uid, chain.item)
+        for chain in plan.current().chains
+        if chain.rig.object in armatures
+        and not chain.problem
+        and _can_be_on(chain.rig.object, chain.item)
+    }
+
+
 def working() -> dict[tuple[int, int], str]:
     """Return the names of the valid constraints that can be on, by armature and key."""
     known = plan.current()

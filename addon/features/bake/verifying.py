@@ -82,6 +82,16 @@ def compare(
     return Verification(distance, angle, where[1], live.frames[where[0]], holds, tolerance)
 
 
+def is_part_of(some: Recording, whole: Recording) -> bool:
+    """Return whether some frames were played bit for bit as in a recording of the whole range."""
+    places = [whole.frames.index(frame) for frame in some.frames]
+    for a, b in zip(some.armatures, whole.armatures, strict=True):
+        pairs = ((a.matrices, b.matrices), (a.worlds, b.worlds))
+        if any((part != all_[places]).any() for part, all_ in pairs):
+            return False
+    return True
+
+
 def _differences(
     a: ArmatureRecording, b: ArmatureRecording, measured: Callable[[Numbers, Numbers], Numbers]
 ) -> Numbers:

@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ...blender.errors import ProblemError
-from ...blender.messages import COMMA, CONTEXT, counted, joined, msg
+from ...blender.messages import CONTEXT, counted, enumerated, msg
 from ...ui.layout import Layout, SidebarPanel, draw_sentence
 from ...ui.refusing import (
     Asking,
@@ -233,10 +233,9 @@ PARTS = {
 
 def _listed(kinds: list[str]) -> str:
     """Format the number of parts of each kind: 2 arms and 1 head."""
-    *others, last = [
-        counted(kinds.count(kind), *names) for kind, names in PARTS.items() if kind in kinds
-    ]
-    return msg("{names} and {last}", names=joined(COMMA, others), last=last) if others else last
+    return enumerated(
+        [counted(kinds.count(kind), *names) for kind, names in PARTS.items() if kind in kinds]
+    )
 
 
 class FABRIK_UL_character_parts(bpy.types.UIList):
@@ -288,9 +287,9 @@ class FABRIK_PT_character(SidebarPanel, bpy.types.Panel):
             column.prop(part, "chain_count")
         else:
             draw_sentence(layout, context, HOW_TO)
-        row = layout.row(align=True)
-        row.operator("fabrik.character_set_up")
-        row.operator("fabrik.character_remove", text="Remove")
+        buttons = layout.column(align=True)
+        buttons.operator("fabrik.character_set_up")
+        buttons.operator("fabrik.character_remove", text="Remove")
 
 
 register, unregister = bpy.utils.register_classes_factory(

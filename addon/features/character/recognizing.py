@@ -7,19 +7,18 @@ from typing import Any, NamedTuple, cast
 
 import bpy
 
+from fabrik_solver.motion.anatomy import Anatomy, Limb, words_of
+
 from ...blender.access import pose_bones
 from ...blender.character import Character, character_of
-from ...motion.anatomy import Anatomy, Limb, words_of
+from ...blender.rigify import SWITCH, fk_joint, fk_switch, use_fk
 from .settings import FabrikCharacter, character_settings
 
 MAX_NECK_BONES = 3
 """The most bones that turn with a head, including the head itself."""
 
-RIGIFY_FK = (
-    ("ARM", "hand_fk.{}", "upper_arm_parent.{}"),
-    ("LEG", "foot_fk.{}", "thigh_parent.{}"),
-)
-"""The FK controls at the ends of the limbs of a generated rig, and the bones with the switches."""
+RIGIFY_FK = (("ARM", "hand_fk.{}"), ("LEG", "foot_fk.{}"))
+"""The FK controls at the ends of the limbs of a generated rig."""
 
 
 class RecognizedPart(NamedTuple):
@@ -71,26 +70,22 @@ def _rigify_limbs(armature: bpy.types.Object) -> list[tuple[RecognizedPart, str]
     """Return the limbs of a generated Rigify rig, each with the bone that has its FK switch."""
     bones = pose_bones(armature)
     limbs: list[tuple[RecognizedPart, str]] = []
-    for kind, end, switch in RIGIFY_FK:
+    for kind, end in RIGIFY_FK:
         for side in "LR":
-            name, parent = end.format(side), switch.format(side)
-            if name in bones and parent in bones and "IK_FK" in bones[parent]:
-                above = bones[name].parent  # The mechanism bone at the same joint.
-                tip = above.name if above and above.name == f"MCH-{name}" else name
-                limbs.append((RecognizedPart(kind, tip, 2), parent))
+            name = end.format(side)
+            switch = fk_switch(armature, name) if name in bones else ""
+            if switch:
+                limbs.append((RecognizedPart(kind, fk_joint(armature, name), 2), switch))
     return limbs
 
 
 def switch_to_fk(armature: bpy.types.Object) -> None:
     """Switch the limbs of a generated Rigify rig to their FK controls, which IK then poses."""
-    switches: list[str] = []
-    for _, parent in _rigify_limbs(armature):
-        bone: Any = pose_bones(armature)[parent]
-        switches.append(f"{bone['IK_FK']!r} {parent}")
-        bone["IK_FK"] = 1.0
-    character_settings(armature).switches = "\n".join(switches)
-    if switches:
-        armature.update_tag()
+    bones: Any = pose_bones(armature)
+    switches = [switch for _, switch in _rigify_limbs(armature)]
+    before = [f"{bones[switch][SWITCH]!r} {switch}" for switch in switches]
+    character_settings(armature).switches = "\n".join(before)
+    use_fk(armature, switches)
 
 
 def restore_switches(armature: bpy.types.Object) -> None:
@@ -99,5 +94,5 @@ def restore_switches(armature: bpy.types.Object) -> None:
     for line in filter(None, character.switches.split("\n")):
         value, _, parent = line.partition(" ")
         if parent in pose_bones(armature):
-            cast(Any, pose_bones(armature)[parent])["IK_FK"] = float(value)
+            cast(Any, pose_bones(armature)[parent])[SWITCH] = float(value)
     character.switches = ""

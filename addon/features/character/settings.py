@@ -15,7 +15,7 @@ from bpy.props import (
 )
 
 from ...loop.properties import settings
-from ...loop.property_kinds import ItemList, defined
+from ...loop.property_kinds import BROWSING, ItemList, defined
 
 KIND_ITEMS = (
     ("ARM", "Arm", "Reach for a target with the hand, which takes its orientation", 0),
@@ -24,7 +24,7 @@ KIND_ITEMS = (
     ("HEAD", "Head", "Look at a target", 3),
 )
 
-OPTIONS: dict[str, Any] = {"options": {"LIBRARY_EDITABLE"}, "override": {"LIBRARY_OVERRIDABLE"}}
+OPTIONS: dict[str, Any] = {"options": set(), "override": {"LIBRARY_OVERRIDABLE"}}
 HIDDEN: dict[str, Any] = {"options": {"HIDDEN"}, "override": {"LIBRARY_OVERRIDABLE"}}
 
 
@@ -91,7 +91,10 @@ class FabrikCharacter(bpy.types.PropertyGroup):
             override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
         ),
     ]
-    active_part: Annotated[int, defined(IntProperty, "Active Part", "Selected part", **OPTIONS)]
+    active_part: Annotated[
+        int,
+        defined(IntProperty, "Active Part", "Selected part", **{**OPTIONS, "options": BROWSING}),
+    ]
     switches: Annotated[
         str,
         defined(StringProperty, "Switches", "FK switches before the set-up, one a line", **HIDDEN),

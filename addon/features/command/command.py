@@ -6,8 +6,10 @@ import argparse
 import os
 import sys
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from math import radians
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import bpy
@@ -17,12 +19,13 @@ from ...editing.playing import finish, staged
 from ...loop.properties import settings
 from ..bake.files import refuse_irregular, refuse_long_path, replaced
 from ..bake.operators import armatures_of, summary
+from . import jobs
+from .jobs import NAME
 
 if TYPE_CHECKING:
     from ..bake.options import BakeOptions
-    from ..bake.selecting import ConstraintRef
-
-NAME = "fabrik_bake"
+    from ..bake.recording import Recording
+    from ..bake.selecting import BakeSelection, ConstraintRef
 
 INVALID, MISMATCH = 2, 1
 """Exit codes: invalid arguments or file, and a bake that does not match the live result."""
@@ -76,6 +79,15 @@ def _parser() -> _Parser:
         metavar="NAME",
         help="only bake these constraints, as NAME or ARMATURE/NAME (all)",
     )
+    add(
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="Blender processes to share the work; 0 for one for each processor (1)",
+    )
+    # For the processes of --jobs themselves: simulate some armatures, and write the results.
+    add("--histories", nargs="+", metavar=("PATH", "ARMATURE"), help=argparse.SUPPRESS)
     whole = parser.add_mutually_exclusive_group()
     whole.add_argument(
         "--part",
@@ -108,9 +120,11 @@ def _print(text: str) -> None:
 def _run(args: Any) -> int:
     from ..bake import bake as baking
     from ..bake import parts, recording, selecting
-    from ..simulation import simulate
 
+    processes = jobs.count_of(args.jobs)
     digest = _open(args.file)
+    if args.histories:
+        return _simulate_some(*args.histories)
     output = args.part or args.output
     if args.part and os.path.exists(args.part) and args.part.samefile(args.file):
         raise ProblemError("--part is the file to bake: choose another name")
@@ -118,25 +132,25 @@ def _run(args: Any) -> int:
         output = args.file.with_name(f"{args.file.stem}_baked.blend")
     scene, layer = bpy.context.scene, cast(bpy.types.ViewLayer, bpy.context.view_layer)
     options = _bake_options(args, scene)
-    if outdated := simulate.stale(layer):
-        _print("Simulating what is outdated")
-        for reason in _with_progress(simulate.simulate(scene, layer, outdated)).refused:
-            _print(f"{reason}.")
+    is_as_saved = not _simulate_outdated(args.file, processes)
     picks, left_out = selecting.select(_constraints(layer, args.constraint))
     baking.check(picks, options)
     if left_out:
         _print(f"Skipped {listed(left_out)}: disabled, or cannot be solved")
     with replaced(output) as draft:
-        if args.part is not None:
-            with staged(layer, [picked.armature for picked in picks]):
-                take = _with_progress(recording.record(scene, layer, picks, options.frames))
-            parts.save(draft, digest, picks, take)
-            _print(f"Recorded frames {options.start} to {options.end} to “{output}”")
-            return 0
         take = None
         if args.merge:
             found = [parts.load(path, digest, picks, options.frames) for path in args.merge]
             take = parts.joined(found, picks, options.frames)
+        elif processes > 1:
+            take = _recorded_elsewhere(args, processes, picks, options.frames, is_as_saved)
+        elif args.part is not None:
+            with staged(layer, [picked.armature for picked in picks]):
+                take = _with_progress(recording.record(scene, layer, picks, options.frames))
+        if take is not None and args.part is not None:
+            parts.save(draft, digest, picks, take)
+            _print(f"Recorded frames {options.start} to {options.end} to “{output}”")
+            return 0
         outcome = _with_progress(baking.bake(scene, layer, picks, options, take))
         text = summary(outcome, options, [])
         if not outcome.verification.holds:
@@ -146,6 +160,49 @@ def _run(args: Any) -> int:
         _save(draft, is_compressed=_is_compressed(args.file))
     _print(f"{text}. Saved as “{output}”.")
     return 0
+
+
+def _simulate_some(path: str, *names: str) -> int:
+    """Simulate some armatures for `jobs.simulate_outdated`, which reports what could not be."""
+    from ..simulation import simulate
+
+    scene, layer = bpy.context.scene, cast(bpy.types.ViewLayer, bpy.context.view_layer)
+    armatures = [bpy.data.objects[name] for name in names]
+    with suppress(ProblemError):
+        _with_progress(simulate.simulate(scene, layer, armatures))
+    jobs.save_histories(Path(path), armatures)
+    return 0
+
+
+def _simulate_outdated(file: Path, processes: int) -> bool:
+    """Simulate the outdated armatures of the open file, and return whether there were any."""
+    from ..simulation import simulate
+
+    scene, layer = bpy.context.scene, cast(bpy.types.ViewLayer, bpy.context.view_layer)
+    outdated = simulate.stale(layer)
+    if not outdated:
+        return False
+    _print("Simulating what is outdated")
+    if processes > 1 and len(outdated) > 1:
+        with TemporaryDirectory() as folder:
+            jobs.simulate_outdated(file, Path(folder), processes, outdated)
+    if left := simulate.stale(layer):
+        for reason in _with_progress(simulate.simulate(scene, layer, left)).refused:
+            _print(f"{reason}.")
+    return True
+
+
+def _recorded_elsewhere(
+    args: Any, processes: int, picks: list[BakeSelection], frames: range, is_as_saved: bool
+) -> Recording:
+    """Record frames of the open file in several processes."""
+    _print(f"Recording in {processes} processes")
+    with TemporaryDirectory() as name:
+        folder, file = Path(name), args.file
+        if not is_as_saved:
+            file = folder / "simulated.blend"
+            _save(file, is_compressed=False)
+        return jobs.record(file, folder, processes, picks, frames, args.constraint or ())
 
 
 def _open(path: Path) -> bytes:

@@ -37,6 +37,10 @@ STATE_ICONS = {
     "DISABLED": "PAUSE",
 }
 
+SENTENCE = 3
+"""Lines that are kept for a sentence below the state, so that what comes and goes while a target or
+a setting is dragged moves nothing below."""
+
 HOW_TO = msg(
     "Click a hand, a foot or another bone of a limb in Pose Mode, and press Add IK Limb. For a "
     "target of your own, select it first, then the tip bone of a chain, and press +."
@@ -78,17 +82,19 @@ def draw_bone(layout: Layout, context: bpy.types.Context, bone: str) -> None:
 
 def _draw_active(layout: Layout, context: bpy.types.Context, armature: bpy.types.Object) -> None:
     item = cast(FabrikConstraint, active_constraint(armature))
-    if problem := linked_problem(armature):  # Blender greys its settings by itself.
-        draw_sentence(layout, context, problem)
     # What is used all the time comes first: nothing above it changes its height.
     main = layout.column()
     main.use_property_split = True
+    # Of what is linked Blender greys values, but no pointers.
+    main.enabled = armature.is_editable
     draw_main(main, armature, item)
     report = layout.box().column()
     _draw_report(report, context, item)
     names = partners(armature, settings(armature).active_index)
-    if names and not item.message:  # A message mentions it, or something more urgent.
-        draw_sentence(report, context, _shared(names))
+    shared = _shared(names) if names else ""
+    # A message mentions shared bones, or something more urgent.
+    sentence = linked_problem(armature) or item.message or shared
+    draw_sentence(report, context, sentence, least=SENTENCE)
     draw_notes(report, armature)
     layout.use_property_split = True
     draw_sections(layout, armature, item)
@@ -111,7 +117,7 @@ def _draw_list(layout: Layout, armature: bpy.types.Object) -> None:
 
 
 def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstraint) -> None:
-    """Draw the result of the last evaluation: always one line, and a message if there is one."""
+    """Draw the result of the last evaluation, in one line."""
     state = layout.row()
     state.alert = item.state == "INVALID"
     text = state_name(item)
@@ -124,8 +130,6 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
                 count=counted(item.iterations_used, "{count} iteration", "{count} iterations"),
             )
     state.label(text=shown(text), translate=False, icon=STATE_ICONS[item.state])
-    if item.message:
-        draw_sentence(layout, context, item.message)
 
 
 def _draw_influence(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -154,6 +158,7 @@ def _draw_tip(layout: Layout, _armature: bpy.types.Object, item: FabrikConstrain
 
 def _draw_advanced(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item, "weight")
+    layout.prop(item, "softness")
     layout.prop(item, "chain_bias")
     # Two Bone and poles always swing the chain as a whole first.
     is_free = item.solver != "TWO_BONE" and item.pole_target is None
@@ -175,10 +180,9 @@ def _draw_rotation(layout: Layout, _armature: bpy.types.Object, item: FabrikCons
     layout.prop(item, "twist_spread")
 
 
-def _draw_reach(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    layout.prop(item, "softness")
-    layout.prop(item, "use_stretch")
-    draw_if(item.use_stretch, layout, item, "stretch_max", "use_volume")
+def _draw_stretch(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    layout.prop(item, "stretch_max")
+    layout.prop(item, "use_volume")
 
 
 def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -221,7 +225,7 @@ OWN = (
     Section(11, msg("Chain"), _draw_target, has_target),
     Section(35, msg("Keep Offset"), _draw_offset, has_tip, is_closed=True, switch="use_offset"),
     Section(40, msg("Copy Target Rotation"), _draw_rotation, reaches, True, "use_rotation"),
-    Section(50, msg("Reach"), _draw_reach, reaches, is_closed=True),
+    Section(50, msg("Stretch"), _draw_stretch, reaches, True, "use_stretch"),
     Section(60, msg("Pole"), _draw_pole, reaches, is_closed=True),
     Section(80, msg("Solver"), _draw_solver, always, is_closed=True),
     Section(90, msg("Advanced"), _draw_tip, has_tip, is_closed=True),

@@ -13,7 +13,7 @@ from ...blender.messages import CONTEXT, joined, msg
 from ...blender.refusals import joints_problem, rest_problem
 from ...blender.skeleton import skeleton_of
 from ...editing.controls import uneditable_problem
-from ...editing.limb import Limb, find_limb, other_limb
+from ...editing.limb import Limb, find_limbs, other_limb
 from ...editing.limb_adding import LimbOptions, add_limbs
 from ...loop.properties import settings
 from ...ui.adding import tip_refusal
@@ -104,16 +104,16 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         """Find the limbs, and add IK to them."""
         active: Any = context.active_pose_bone
         armature: bpy.types.Object = active.id_data
-        own, is_hand = find_limb(armature, active.name)
+        selected: Any = [active, *(context.selected_pose_bones or ())]
+        ends = find_limbs(armature, [bone.name for bone in selected if bone.id_data == armature])
+        own, is_hand = ends[0]
         if not self.properties.is_property_set("use_rotation"):
             self.use_rotation = is_hand
         if not self.properties.is_property_set("chain_count"):
             self.chain_count = len(own.bones)
         if not self.properties.is_property_set("controls") and uneditable_problem(armature):
             self.controls = "EMPTY"
-        selected: Any = [active, *(context.selected_pose_bones or ())]
-        names: list[str] = [bone.name for bone in selected if bone.id_data == armature]
-        found = dict.fromkeys(find_limb(armature, name)[0] for name in names)
+        found = dict.fromkeys(limb for limb, _ in ends)
         if self.chain_count not in (0, len(own.bones)):
             found = dict.fromkeys(_with_length(armature, limb, self.chain_count) for limb in found)
         limbs = [*found]

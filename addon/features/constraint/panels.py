@@ -6,6 +6,7 @@ from typing import Any
 
 import bpy
 
+from ...blender.access import shown_areas
 from ...loop.properties import FabrikConstraint, scene_settings
 from ...loop.write import on_report
 from ...ui.following import shown_armature
@@ -92,17 +93,15 @@ class FABRIK_PT_sidebar(ArmaturePanel, bpy.types.Panel):
 @on_report
 def _redraw() -> None:
     """Redraw the panels, except during playback, when Blender redraws what its settings name."""
-    manager = bpy.context.window_manager
-    for window in manager.windows if manager else ():
-        if window.screen.is_animation_playing:
+    for screen, area in shown_areas():
+        if screen.is_animation_playing:
             continue
-        for area in window.screen.areas:
-            if area.type == "PROPERTIES" and area.spaces.active.context == "BONE_CONSTRAINT":
-                area.tag_redraw()
-            elif area.type == "VIEW_3D":
-                for region in area.regions:
-                    if region.type == "UI":
-                        region.tag_redraw()
+        if area.type == "PROPERTIES" and area.spaces.active.context == "BONE_CONSTRAINT":
+            area.tag_redraw()
+        elif area.type == "VIEW_3D":
+            for region in area.regions:
+                if region.type == "UI":
+                    region.tag_redraw()
 
 
 register, unregister = bpy.utils.register_classes_factory(

@@ -12,12 +12,13 @@ from typing import Annotated, Any, NamedTuple, cast
 
 import bpy
 
+from fabrik_solver.core.vectors import ORIGIN, Quat, Vec, mix, slerp
+from fabrik_solver.motion import codec
+
 from ...blender.messages import msg
-from ...core.vectors import ORIGIN, Quat, Vec, mix, slerp
 from ...loop.chain_plan import ChainPlan, StartPose
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import stored
-from ...motion import codec
 from ..simulation import history
 
 FORM = codec.Form(b"FABC", 1)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import bpy
 
+from fabrik_solver import BodyInstant, Candidate, ChainInstant, Instant, seen_from, solve_shot
+
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.skeleton import Point
-from ...core import BodyInstant, Candidate, ChainInstant, Instant, seen_from, solve_shot
 from ...loop import plan
 from ...loop.chain import SOLVER_NAMES, goal_of, input_of, orientation_of, read_chain, stretch_of
 from ...loop.chain_plan import ChainPlan

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 import bpy
 from mathutils import Quaternion, Vector
 
+from fabrik_solver import Chain
+from fabrik_solver.core.bend import bend_direction
+
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
 from ...blender.limbs import named_chain
 from ...blender.messages import joined, msg
-from ...core import Chain
-from ...core.bend import bend_direction
 from ...editing import constraints as editing
 from ...editing.placing import side_of_bend
 from ...loop.muting import muting

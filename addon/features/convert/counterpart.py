@@ -176,8 +176,8 @@ def _native_notes(con: Any, bones: list[Any]) -> list[str]:
     if uneven:
         notes.append(
             msg(
-                "Stiffness of {uneven} differs between axes: the largest one is used",
-                uneven=listed(uneven),
+                "Stiffness of {names} differs between axes: the largest one is used",
+                names=listed(uneven),
             )
         )
     if con.pole_target is not None and ik_settings(bones[0]).ranges != NOT_LIMITED:
@@ -411,10 +411,10 @@ def _set_range(bone: Any, axis: str, low: float, high: float) -> list[str]:
         return []
     return [
         msg(
-            "The limit of “{bone}” about {upper} does not include 0 or exceeds 180°, "
+            "The limit of “{bone}” about {axis} does not include 0 or exceeds 180°, "
             "which Blender's IK does not support",
             bone=bone.name,
-            upper=axis.upper(),
+            axis=axis.upper(),
         )
     ]
 

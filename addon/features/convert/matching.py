@@ -13,10 +13,11 @@ from typing import Any
 
 import bpy
 
+from fabrik_solver import Chain, posed_chain
+
 from ...blender.limbs import NamedChain, rest_bend
 from ...blender.messages import msg
 from ...blender.skeleton import matrix3, skeleton_of, vector
-from ...core import Chain, posed_chain
 from ...loop import plan
 from .poses import (
     Change,

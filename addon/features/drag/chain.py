@@ -9,6 +9,19 @@ from typing import Any
 import bpy
 from mathutils import Euler, Quaternion
 
+from fabrik_solver import (
+    WHOLE,
+    ChainInput,
+    Cone,
+    Goal,
+    Limit,
+    Local,
+    inverse,
+    point_in,
+    pose_in_world,
+)
+from fabrik_solver.core.vectors import IDENTITY, ORIGIN, Quat, Vec, add, orthonormalize
+
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
@@ -25,8 +38,6 @@ from ...blender.rotation import (
     quaternion,
 )
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
-from ...core import WHOLE, ChainInput, Cone, Goal, Limit, Local, inverse, point_in, pose_in_world
-from ...core.vectors import IDENTITY, ORIGIN, Quat, Vec, add, orthonormalize
 from ...loop.evaluated import Evaluated
 from ...loop.joints import ik_settings, joint_problem, joints_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import isfinite, radians, sin
 
-from ...core.vectors import ORIGIN, Mat3, Vec, add, dot, mat_columns, scaled, sub
+from fabrik_solver.core.vectors import ORIGIN, Mat3, Vec, add, dot, mat_columns, scaled, sub
 
 SHALLOW = sin(radians(5.0))
 """Sine of the angle below which a line of sight does not define a point on an axis or plane."""

@@ -9,9 +9,10 @@ import gpu
 from gpu_extras.batch import batch_for_shader
 from mathutils import Vector
 
+from fabrik_solver.core.vectors import IDENTITY, ORIGIN, Mat3, Vec, length, mat_columns, sub
+
 from ...blender.errors import listed
 from ...blender.messages import Message, joined, msg
-from ...core.vectors import IDENTITY, ORIGIN, Mat3, Vec, length, mat_columns, sub
 from ...ui.wording import length_text
 from .displacement import Lock, Typed, locked, on_grid, pressed, projected, stepped
 from .drag import Drag

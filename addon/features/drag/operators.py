@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 from bpy.props import BoolProperty, FloatVectorProperty, StringProperty
 
+from fabrik_solver.core.vectors import ORIGIN, Vec, length
+
 from ...blender.errors import ProblemError
 from ...blender.messages import msg, shown
 from ...blender.skeleton import vector
-from ...core.vectors import ORIGIN, Vec, length
 from ...ui.layout import Layout
 from ...ui.refusing import Refusing, armature_refusal, end_running
 from ...ui.wording import length_text

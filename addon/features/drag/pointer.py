@@ -12,8 +12,9 @@ from bpy_extras.view3d_utils import (
 )
 from mathutils import Vector
 
+from fabrik_solver.core.vectors import ORIGIN, Vec, add
+
 from ...blender.skeleton import vector
-from ...core.vectors import ORIGIN, Vec, add
 
 PRECISE = 0.1
 """Fraction of the mouse movement while Shift is held, as in Blender's transform."""

@@ -7,9 +7,10 @@ from typing import Any, cast
 import bpy
 from mathutils import Vector
 
+from fabrik_solver.core.vectors import Vec
+
 from ...blender.relations import moves_with
 from ...blender.skeleton import vector
-from ...core.vectors import Vec
 
 LAYERS = 32
 """Maximum number of surfaces to skip."""

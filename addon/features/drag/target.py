@@ -6,6 +6,18 @@ from typing import Any
 
 import bpy
 
+from fabrik_solver import inverse, point_in
+from fabrik_solver.core.vectors import (
+    IDENTITY,
+    ORIGIN,
+    Vec,
+    add,
+    length,
+    mat_apply,
+    orthonormalize,
+    sub,
+)
+
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
@@ -15,8 +27,6 @@ from ...blender.moving import location_axes_world, owner_of, place_of
 from ...blender.refusals import linked_problem
 from ...blender.relations import active_constraints
 from ...blender.skeleton import Point, vector
-from ...core import inverse, point_in
-from ...core.vectors import IDENTITY, ORIGIN, Vec, add, length, mat_apply, orthonormalize, sub
 from ...loop.chain_plan import ChainPlan
 from ...loop.properties import settings
 
@@ -135,13 +145,9 @@ class TargetDrag:
 
     def tip(self) -> Vec:
         """Return the evaluated tip of the chain, in world space."""
-        chain = self._chain
         depsgraph = bpy.context.evaluated_depsgraph_get()
-        armature = chain.rig.object.evaluated_get(depsgraph)
-        bones = pose_bones(armature)
-        has_head = chain.tip_bone >= 0
-        tip = bones[chain.tip_bone].head if has_head else bones[chain.bones[-1]].tail
-        return vector(armature.matrix_world @ tip)
+        armature = self._chain.rig.object.evaluated_get(depsgraph)
+        return vector(armature.matrix_world @ self._chain.posed_tip(pose_bones(armature)))
 
     def cancel(self) -> None:
         """Restore the location of the start of the drag."""

@@ -7,15 +7,10 @@ from typing import NamedTuple
 
 import bpy
 
-from ...blender.errors import ProblemError
-from ...blender.limbs import rest_bend
-from ...blender.moving import place_of
-from ...blender.precision import rounding_of
-from ...blender.skeleton import Point, matrix_frame
-from ...core import Chain, Frame, frame_in, inverse, point_in, posed_chain
-from ...core.bend import NEAR_AXIS, UNCLEAR, aimed_past, eased
-from ...core.chain import measured
-from ...core.vectors import (
+from fabrik_solver import Chain, Frame, frame_in, inverse, point_in, posed_chain
+from fabrik_solver.core.bend import NEAR_AXIS, UNCLEAR, aimed_past, eased
+from fabrik_solver.core.chain import measured
+from fabrik_solver.core.vectors import (
     ORIGIN,
     Mat3,
     Vec,
@@ -30,8 +25,15 @@ from ...core.vectors import (
     rotate_about,
     scaled,
     sub,
+    sum_of,
 )
-from ...editing.placing import side_of_bend, sum_of
+
+from ...blender.errors import ProblemError
+from ...blender.limbs import rest_bend
+from ...blender.moving import place_of
+from ...blender.precision import rounding_of
+from ...blender.skeleton import Point, matrix_frame
+from ...editing.placing import side_of_bend
 from ...loop.chain_plan import ChainPlan
 from ...loop.evaluated import Evaluated
 from ...loop.properties import settings

@@ -122,9 +122,9 @@ class Snapping(Working, bpy.types.Operator):
             return Span((frame,), is_keyed=is_keyed, switches=self.switches)
         if self.frame_end < self.frame_start:
             raise ProblemError(
-                "End ({frame_end}) is before Start ({frame_start}): increase End",
-                frame_end=self.frame_end,
-                frame_start=self.frame_start,
+                "End ({end}) is before Start ({start}): increase End",
+                end=self.frame_end,
+                start=self.frame_start,
             )
         if self.only_keys:
             keys = self.key_frames(armature, indices)

@@ -9,6 +9,9 @@ from typing import NamedTuple, cast
 
 import bpy
 
+from fabrik_solver import frame_in, point_in
+from fabrik_solver.core.vectors import ORIGIN, Vec
+
 from ...blender import animated_values
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
@@ -18,8 +21,6 @@ from ...blender.moving import channels_of, owner_of
 from ...blender.precision import chain_rounding
 from ...blender.refusals import refuse_unkeyable
 from ...blender.skeleton import Point, Skeleton, matrix_frame
-from ...core import frame_in, point_in
-from ...core.vectors import ORIGIN, Vec
 from ...editing.constraints import chains_in, is_on
 from ...editing.playing import go_to, updated
 from ...loop import plan

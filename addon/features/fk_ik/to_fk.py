@@ -8,6 +8,8 @@ from typing import Any
 
 import bpy
 
+from fabrik_solver.core.vectors import length, mat_apply, mat_columns, orthonormalize
+
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import set_span
@@ -17,7 +19,6 @@ from ...blender.precision import rounding_of
 from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import CHANNELS, LOCATION, continuous, mode_of
 from ...blender.skeleton import Point
-from ...core.vectors import length, mat_apply, mat_columns, orthonormalize
 from ...editing.constraints import is_on
 from ...editing.playing import updated
 from ...loop import plan

@@ -12,21 +12,31 @@ from typing import Annotated, Any, NamedTuple, cast
 import bpy
 from bpy.props import BoolProperty
 
+from fabrik_solver import (
+    WHOLE,
+    ChainInput,
+    Frame,
+    Local,
+    frame_in,
+    inverse,
+    moved_location,
+    point_in,
+)
+from fabrik_solver.core.vectors import Vec, mix, sub
+from fabrik_solver.motion import codec
+from fabrik_solver.motion.follow import Trail
+from fabrik_solver.motion.joint_fitting import fitted_to_joints
+
 from ...blender.access import session_uid
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.skeleton import Point
-from ...core import WHOLE, ChainInput, Frame, Local, frame_in, inverse, moved_location, point_in
-from ...core.vectors import Vec, mix, sub
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
 from ...loop.properties import FabrikConstraint, settings
 from ...loop.property_kinds import fixed, stored
 from ...loop.property_values import values_of
 from ...loop.results import Report, explanation
-from ...motion import codec
-from ...motion.follow import Trail
-from ...motion.joint_fitting import fitted_to_joints
 from ..simulation import history
 from ..simulation.digest import Source
 from ..simulation.history import History

@@ -2,7 +2,7 @@
 
 from bpy.props import CollectionProperty, IntProperty
 
-from ...loop.property_kinds import FIXED, OVERRIDABLE, defined
+from ...loop.property_kinds import BROWSING, OVERRIDABLE, defined
 from ...loop.registry import Feature
 from . import operators
 from .body import bodies_of
@@ -22,7 +22,7 @@ FEATURE = Feature(
             IntProperty,
             "Active Walk",
             "Walk whose settings are shown",
-            options=FIXED,
+            options=BROWSING,
             override=OVERRIDABLE,
         ),
     },

@@ -9,6 +9,9 @@ from typing import Any, cast
 
 import bpy
 
+from fabrik_solver.motion.footfall import STILL, Footfall
+from fabrik_solver.motion.gait import RecordedWalk
+
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
@@ -16,8 +19,6 @@ from ...blender.rotation import LOCATION, mode_of
 from ...blender.skeleton import matrix_frame
 from ...editing.constraints import changed
 from ...loop import plan
-from ...motion.footfall import STILL, Footfall
-from ...motion.gait import RecordedWalk
 from ..bake.goal_keys import TargetBake, TargetBakeResult, TargetChannel, target_channels
 from ..simulation import history
 from .gait_plan import GaitPlan, plans_of

@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 from math import atan
 from typing import NamedTuple
 
-from ...blender.errors import ProblemError
-from ...blender.rotation import LOCATION
-from ...blender.skeleton import Point, Skeleton
-from ...core import (
+from fabrik_solver import (
     WHOLE,
     Frame,
     Local,
@@ -21,7 +18,7 @@ from ...core import (
     inverse,
     point_in,
 )
-from ...core.vectors import (
+from fabrik_solver.core.vectors import (
     ORIGIN,
     Mat3,
     Quat,
@@ -35,11 +32,15 @@ from ...core.vectors import (
     quat_product,
     sub,
 )
+from fabrik_solver.motion.gait import bob_at, lean_at
+from fabrik_solver.motion.stance import Lean, leaned
+
+from ...blender.errors import ProblemError
+from ...blender.rotation import LOCATION
+from ...blender.skeleton import Point, Skeleton
 from ...loop.chain_plan import ChainPlan, Snapshot
 from ...loop.pre_pass import PrePassBone
 from ...loop.results import NOTHING, SolveResult
-from ...motion.gait import bob_at, lean_at
-from ...motion.stance import Lean, leaned
 from .gait_plan import resolve_gaits
 from .sampling import FootGoal, WalkSample, WalkSampler
 

@@ -6,17 +6,25 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import bpy
+from mathutils import Vector
 
-from ...blender.character import Character, character_of, standing_character
+from fabrik_solver.motion.crawling import crawler_legs
+
+from ...blender.character import (
+    Character,
+    character_of,
+    generated_character,
+    standing_character,
+)
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
+from ...blender.rigify import ORIGINAL, fk_control, fk_joint, fk_switch, use_fk
 from ...blender.skeleton import Skeleton, skeleton_of, vector
 from ...editing import constraints as editing
 from ...editing.placing import new_empty
 from ...loop import plan
 from ...loop.properties import free_name, settings
 from ...loop.registry import MOTIONS
-from ...motion.crawling import crawler_legs
 from .gait_plan import plans_of
 from .settings import FabrikGait, gait_settings
 
@@ -64,27 +72,37 @@ class _NewLeg(NamedTuple):
         return self.foot if self.foot >= 0 else self.bones[-1]
 
 
-def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> tuple[FabrikGait, int]:
+class AddedGait(NamedTuple):
+    """A walk that was added.
+
+    Attributes:
+        gait: The walk.
+        made: The number of new constraints.
+        is_switched: Whether the limbs of a generated rig were switched to FK.
+    """
+
+    gait: FabrikGait
+    made: int
+    is_switched: bool
+
+
+def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> AddedGait:
     """Add a walk, and constraints for legs that have none.
 
-    The body is the lowest bone that carries all legs and can be moved.
+    The body is the lowest bone that carries all legs and can be moved. The legs of a generated
+    Rigify rig are its FK controls, to which its limbs are switched.
 
     Args:
         armature: The armature object.
         tips: The last bones of the legs; without any, the legs are recognized.
 
-    Returns:
-        The walk, and the number of new constraints.
-
     Raises:
         ProblemError: If the legs cannot walk; then nothing has changed.
     """
     plan.discard_if_outdated()
+    plan.current_after_writes()  # Legs find constraints of a script by their names.
     rig = skeleton_of(armature)
-    if tips:
-        character, legs = standing_character(armature), _chosen(rig, tips)
-    else:
-        character, legs = _recognized(rig)
+    character, legs, trunk = _legs(rig, tips)
     if len(legs) < 2:
         raise ProblemError(
             "Select the last bones of two legs or more"
@@ -95,7 +113,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> tuple[Fabr
                 armature=armature.name,
             )
         )
-    body = _body(rig, legs)
+    body = _body(rig, legs, trunk)
     fabrik = settings(armature)
     before, shown = len(fabrik.constraints), fabrik.active_index
     made: list[bpy.types.Object] = []
@@ -109,8 +127,8 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> tuple[Fabr
         floor = _floor(rig, character, legs)
         for leg, name in zip(legs, names, strict=True):
             _append(armature, gait, name)
-            if leg.foot >= 0:
-                high = character.up.dot(rig.rest(leg.foot).head_local) - floor
+            if leg.foot >= 0 or trunk:
+                high = character.up.dot(_end(rig, leg)) - floor
                 gait.legs[-1].height = max(0.0, high)
         editing.changed(armature)
         plan.current()
@@ -126,7 +144,25 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> tuple[Fabr
         fabrik.active_index = shown
         raise
     gait_settings(armature).active_gait = index
-    return gait, len(made)
+    if trunk:
+        controls = [rig.names[leg.bones[0]] for leg in legs]
+        use_fk(armature, {fk_switch(armature, control) for control in controls} - {""})
+    return AddedGait(gait, len(made), bool(trunk))
+
+
+def _legs(rig: Skeleton, tips: Sequence[str]) -> tuple[Character, list[_NewLeg], list[int]]:
+    """Return the character of an armature, its legs, and the trunk of a generated rig.
+
+    The trunk is empty for any other rig.
+    """
+    if tips:
+        return standing_character(rig.object), _chosen(rig, tips), []
+    generated = generated_character(rig.object)
+    if generated is None:
+        character, legs = _recognized(rig)
+        return character, legs, []
+    trunk = [rig.index[ORIGINAL + generated.names[i]] for i in generated.anatomy.spine]
+    return generated, _fk_legs(rig, generated), trunk
 
 
 def _recognized(rig: Skeleton) -> tuple[Character, list[_NewLeg]]:
@@ -151,6 +187,29 @@ def _recognized(rig: Skeleton) -> tuple[Character, list[_NewLeg]]:
     return character, legs
 
 
+def _fk_legs(rig: Skeleton, generated: Character) -> list[_NewLeg]:
+    """Return the legs of a generated rig, along its FK controls.
+
+    A paw without a control of its own goes along with the control above it, which ends there.
+    """
+    names, legs = generated.names, list[_NewLeg]()
+    for limb in generated.anatomy.limbs:
+        first, last, end = (
+            fk_control(rig.object, names[bone]) if bone >= 0 else ""
+            for bone in (limb.bones[0], limb.bones[-1], limb.end)
+        )
+        way = rig.chain_up(rig.index[last]) if last else []
+        if limb.kind == "LEG" and first and rig.index[first] in way:
+            bones = way[way.index(rig.index[first]) :]
+            legs.append(_NewLeg(bones, rig.index[fk_joint(rig.object, end)] if end else -1))
+    return legs
+
+
+def _end(rig: Skeleton, leg: _NewLeg) -> Vector:
+    """Return where a leg ends at rest, in armature space."""
+    return rig.rest(leg.foot).head_local if leg.foot >= 0 else rig.rest(leg.bones[-1]).tail_local
+
+
 def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[_NewLeg]:
     """Return the legs that end at some bones, each from where it branches off the others."""
     ways = [rig.chain_up(rig.index[tip]) for tip in tips]
@@ -161,9 +220,15 @@ def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[_NewLeg]:
     return legs
 
 
-def _body(rig: Skeleton, legs: Sequence[_NewLeg]) -> int:
-    """Return the lowest bone above all legs that can be moved; -1 if there is none."""
-    ways = [rig.chain_up(leg.bones[0])[:-1] for leg in legs]
+def _body(rig: Skeleton, legs: Sequence[_NewLeg], trunk: Sequence[int]) -> int:
+    """Return the lowest bone above all legs that can be moved; -1 if there is none.
+
+    Args:
+        rig: The armature.
+        legs: The legs.
+        trunk: Other bones that it has to carry.
+    """
+    ways = [rig.chain_up(bone)[:-1] for bone in (*[leg.bones[0] for leg in legs], *trunk)]
     shared = [bone for bone in ways[0] if all(bone in way for way in ways)]
     free = [bone for bone in shared if bone not in rig.connected or rig.parents[bone] < 0]
     return free[-1] if free else -1

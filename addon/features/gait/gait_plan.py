@@ -8,13 +8,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from ...blender.axes import AXES
-from ...blender.errors import ProblemError
-from ...blender.listeners import on_invalidate
-from ...blender.rays import Ground, Source, ground_of
-from ...blender.skeleton import Skeleton, matrix3, vector
-from ...core import Frame, point_in
-from ...core.vectors import (
+from fabrik_solver import Frame, point_in
+from fabrik_solver.core.vectors import (
     ORIGIN,
     Mat3,
     Vec,
@@ -29,12 +24,18 @@ from ...core.vectors import (
     scaled,
     sub,
 )
+from fabrik_solver.motion.gait import WalkingLeg
+from fabrik_solver.motion.pattern import groups_of
+
+from ...blender.axes import AXES
+from ...blender.errors import ProblemError
+from ...blender.listeners import on_invalidate
+from ...blender.rays import Ground, Source, ground_of
+from ...blender.skeleton import Skeleton, matrix3, vector
 from ...loop import deferred
 from ...loop.chain_plan import ChainPlan
 from ...loop.properties import ends_of, settings
 from ...loop.resolving import bone_index
-from ...motion.gait import WalkingLeg
-from ...motion.pattern import groups_of
 from .settings import gait_settings
 
 if TYPE_CHECKING:
@@ -292,7 +293,7 @@ def _spine(plan: GaitPlan, chains: Sequence[ChainPlan]) -> dict[int, float]:
     """Return the bones between the body and legs, each with the share of the spine up to its end.
 
     A bone that carries a single leg, such as a shoulder blade, is not part of the spine. If the
-    bones branch, there is no spine.
+    bones branch, or all legs are at its end, there is no spine.
     """
     rig = plan.rig
     if not plan.leans:
@@ -304,6 +305,8 @@ def _spine(plan: GaitPlan, chains: Sequence[ChainPlan]) -> dict[int, float]:
     spine = [bone for bone, count in carried.items() if count > 1]
     spine.sort(key=lambda bone: len(rig.chain_up(bone)))
     if [rig.parents[bone] for bone in spine] != [plan.body, *spine][:-1]:
+        return {}
+    if all(carried[bone] == len(chains) for bone in spine):
         return {}
     ends = list(accumulate(rig.bone(bone).length for bone in spine))
     return {bone: end / ends[-1] for bone, end in zip(spine, ends, strict=True)}

@@ -11,10 +11,11 @@ import bpy
 from mathutils import Vector
 from mathutils.geometry import area_tri, intersect_point_tri
 
+from fabrik_solver import Frame, point_in
+from fabrik_solver.core.vectors import cross, mat_from_columns, sub, unit
+
 from ...blender.rays import Hit, resolve_ground
 from ...blender.skeleton import vector
-from ...core import Frame, point_in
-from ...core.vectors import cross, mat_from_columns, sub, unit
 from ...loop.chain_plan import Snapshot
 
 CORNERS = "\t"

@@ -7,13 +7,14 @@ from math import dist
 
 import bpy
 
+from fabrik_solver.motion.footfall import Footfall
+from fabrik_solver.motion.stride import LOSE
+
 from ...blender.errors import listed
 from ...blender.messages import msg
 from ...blender.skeleton import matrix_frame
 from ...loop.chain_plan import ChainPlan
 from ...loop.properties import settings
-from ...motion.footfall import Footfall
-from ...motion.stride import LOSE
 from ..simulation import history
 from .editing import problem_of
 from .gait_plan import plans_of

@@ -44,6 +44,8 @@ HOW_TO = msg(
     "are to. They step with the bone that carries them: animate that bone, then simulate."
 )
 
+SWITCHED = msg("The limbs of the rig are switched to FK, whose controls the walk poses")
+
 OFF = msg("This walk is disabled: its legs reach for their targets.")
 
 
@@ -83,8 +85,10 @@ class FABRIK_OT_gait_add(Working, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Add the walk."""
         armature = active_armature(context)
-        gait, made = add_gait(armature, _tips(context))
+        gait, made, is_switched = add_gait(armature, _tips(context))
         self.warn(dict.fromkeys(leg_notes(armature)))
+        if is_switched:
+            self.report({"INFO"}, shown(SWITCHED))
         body = msg("“{body}”", body=gait.body) if gait.body else msg("the armature object")
         return msg(
             "{count}, {made} of them new, step with {body}: animate it, then press Simulate",
@@ -201,11 +205,11 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
         text = msg(
             "{count} instead of {most}. Largest difference of a "
             "foot when played back: {foot}, "
-            "{size:.2g}% of its leg",
+            "{share:.2g}% of its leg",
             count=counted(outcome.keys, "{count} key", "{count} keys"),
             most=outcome.most,
             foot=length_text(self._scene, outcome.foot),
-            size=100.0 * outcome.foot / size,
+            share=100.0 * outcome.foot / size,
         )
         self.report({"INFO"}, shown(text))
         return {"FINISHED"}

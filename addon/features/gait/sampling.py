@@ -9,10 +9,8 @@ from math import isfinite
 from typing import NamedTuple
 from weakref import ReferenceType, ref
 
-from ...blender.errors import ProblemError
-from ...blender.messages import msg
-from ...core import WHOLE, Frame, head_in_parent, point_in
-from ...core.vectors import (
+from fabrik_solver import WHOLE, Frame, head_in_parent, point_in
+from fabrik_solver.core.vectors import (
     Mat3,
     Vec,
     add,
@@ -27,11 +25,14 @@ from ...core.vectors import (
     scaled,
     slerp,
 )
+from fabrik_solver.motion.footfall import Foot, Grounds, foot_at
+from fabrik_solver.motion.foothold import within_reach
+from fabrik_solver.motion.gait import RecordedWalk, WalkingLeg
+from fabrik_solver.motion.packing import unpacked
+
+from ...blender.errors import ProblemError
+from ...blender.messages import msg
 from ...loop.chain_plan import Aim, ChainPlan, Snapshot
-from ...motion.footfall import Foot, Grounds, foot_at
-from ...motion.foothold import within_reach
-from ...motion.gait import RecordedWalk, WalkingLeg
-from ...motion.packing import unpacked
 from ..simulation import history
 from .gait_plan import GaitPlan, transposed
 from .ground_anchor import GroundAnchor, read

@@ -6,20 +6,21 @@ from collections.abc import Mapping, Sequence
 
 import bpy
 
+from fabrik_solver import Frame
+from fabrik_solver.core.vectors import Vec
+from fabrik_solver.motion.footfall import STILL, Footfall, placed
+from fabrik_solver.motion.foothold import GroundHit
+from fabrik_solver.motion.gait import RecordedWalk, WalkSettings
+from fabrik_solver.motion.packing import packed
+from fabrik_solver.motion.walking import StepPlanner
+
 from ...blender.animation import animated
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.skeleton import Point
-from ...core import Frame
-from ...core.vectors import Vec
 from ...loop import plan
 from ...loop.chain_plan import Snapshot
 from ...loop.property_values import animated_form, now, plain_of
-from ...motion.footfall import STILL, Footfall, placed
-from ...motion.foothold import GroundHit
-from ...motion.gait import RecordedWalk, WalkSettings
-from ...motion.packing import packed
-from ...motion.walking import StepPlanner
 from .editing import problem_of
 from .gait_plan import GaitPlan, plans_of
 from .ground_anchor import GroundAnchor, anchor_of, written

@@ -84,8 +84,8 @@ def _feet(armature: bpy.types.Object) -> list[ChainPlan]:
     offset = [c.name for c in chains if c.offset is not None]
     if offset:
         raise ProblemError(
-            "The tip of {offset} has an offset from its target: disable Keep Offset",
-            offset=listed(offset),
+            "The tip of {names} has an offset from its target: disable Keep Offset",
+            names=listed(offset),
         )
     return chains
 

@@ -6,14 +6,15 @@ import weakref
 from dataclasses import dataclass
 from typing import cast
 
+from fabrik_solver import Frame
+from fabrik_solver.core.vectors import add, sub
+from fabrik_solver.motion.contacts import Thresholds, quantile
+
 from ...blender.messages import msg
 from ...blender.rays import Ground, Source, ground_of
-from ...core import Frame
-from ...core.vectors import add, sub
 from ...loop import plan
 from ...loop.chain_plan import Aim, ChainPlan, Snapshot
 from ...loop.properties import FabrikConstraint, ends_of, settings
-from ...motion.contacts import Thresholds, quantile
 from ..simulation import history
 from .grounded_foot import Foothold, GroundedFoot
 from .leg import foot_of, joints_of, leg_length
@@ -189,10 +190,10 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
     differing = [ob.name for ob in ground.objects if ob.hide_viewport and not ob.hide_render]
     if differing:
         chain.note = msg(
-            "“{differing}” is disabled in viewports but not in renders, so that the foot "
+            "“{object}” is disabled in viewports but not in renders, so that the foot "
             "would only stand on it in renders: enable it, and hide it with its eye icon in the "
             "Outliner",
-            differing=differing[0],
+            object=differing[0],
         )
 
 

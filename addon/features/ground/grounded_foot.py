@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...core.vectors import (
+from fabrik_solver.core.vectors import (
     Vec,
     add,
     dot,
@@ -13,9 +13,10 @@ from ...core.vectors import (
     quat_product,
     scaled,
 )
+from fabrik_solver.motion import ground as shape
+from fabrik_solver.motion.planted import Pose
+
 from ...loop.chain_plan import Aim
-from ...motion import ground as shape
-from ...motion.planted import Pose
 from .probe import Probe
 from .sole import laid
 from .stances import Stances, blended, level

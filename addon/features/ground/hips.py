@@ -7,13 +7,8 @@ from dataclasses import dataclass, field
 from math import ceil, floor, isfinite
 from typing import NamedTuple
 
-from ...blender.errors import ProblemError
-from ...blender.messages import msg
-from ...blender.relations import node_at, parents, walk_dependencies
-from ...blender.rotation import LOCATION
-from ...blender.skeleton import Point, Skeleton
-from ...core import WHOLE, Frame, moved_location
-from ...core.vectors import (
+from fabrik_solver import WHOLE, Frame, moved_location
+from fabrik_solver.core.vectors import (
     ORIGIN,
     Mat3,
     Vec,
@@ -25,13 +20,19 @@ from ...core.vectors import (
     scaled,
     sub,
 )
+from fabrik_solver.motion import ground as shape
+from fabrik_solver.motion.ground import Leg, foreseen_drop, hip_drop, hip_rise, peaks
+
+from ...blender.errors import ProblemError
+from ...blender.messages import msg
+from ...blender.relations import node_at, parents, walk_dependencies
+from ...blender.rotation import LOCATION
+from ...blender.skeleton import Point, Skeleton
 from ...loop.chain_plan import ChainPlan, Snapshot, aim_of, refuse_connected
 from ...loop.pre_pass import PrePassBone
 from ...loop.properties import settings
 from ...loop.resolving import bone_index
 from ...loop.results import NOTHING, SolveResult
-from ...motion import ground as shape
-from ...motion.ground import Leg, foreseen_drop, hip_drop, hip_rise, peaks
 from .goal import GroundGoal
 from .leg import joints_of, leg_length
 from .settings import FabrikGround, ground_settings

@@ -8,9 +8,8 @@ from __future__ import annotations
 import itertools
 from typing import NamedTuple
 
-from ...blender.skeleton import matrix_frame
-from ...core import point_in
-from ...core.vectors import (
+from fabrik_solver import point_in
+from fabrik_solver.core.vectors import (
     ORIGIN,
     Mat3,
     Vec,
@@ -25,6 +24,8 @@ from ...core.vectors import (
     sub,
     unit,
 )
+
+from ...blender.skeleton import matrix_frame
 from ...loop.chain_plan import ChainPlan, Snapshot
 
 LONGEST_FOOT = 0.5

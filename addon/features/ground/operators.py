@@ -53,7 +53,7 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
     hip = rest.column(align=True)
     hip.active = bool(given.hip)
     _draw_all(hip, given, "hip_follow", "hip_reach")
-    buttons = rest.row(align=True)
+    buttons = rest.column(align=True)
     buttons.operator("fabrik.simulate")
     buttons.operator("fabrik.ground_bake")
 

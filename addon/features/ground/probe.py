@@ -6,14 +6,15 @@ from typing import NamedTuple
 
 import bpy
 
+from fabrik_solver.core.vectors import Vec, add, dot, mat_apply, scaled, unit
+from fabrik_solver.motion.ground import is_ground
+
 from ...blender.axes import AXES
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.rays import Cast, Ground
-from ...core.vectors import Vec, add, dot, mat_apply, scaled, unit
 from ...loop.chain_plan import ChainPlan, Snapshot
 from ...loop.property_values import check_animated
-from ...motion.ground import is_ground
 from .settings import FabrikGround
 
 FARTHEST = 12.0

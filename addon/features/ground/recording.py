@@ -6,11 +6,12 @@ from typing import cast
 
 import bpy
 
+from fabrik_solver import point_in
+from fabrik_solver.core.vectors import ORIGIN, Vec, add, dot, rotate, sub
+
 from ...blender import animation
 from ...blender.access import frame_rate
 from ...blender.skeleton import Point
-from ...core import point_in
-from ...core.vectors import ORIGIN, Vec, add, dot, rotate, sub
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan, aim_of
 from ...loop.properties import settings

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...core.vectors import ORIGIN, Vec, across, add, dot, length, rotate, sub
-from ...motion.ground import tilt_of, turn_of
-from ...motion.planted import Pose, Sole
-from ...motion.sole import counted, is_beside, resting_normal
+from fabrik_solver.core.vectors import ORIGIN, Vec, across, add, dot, length, rotate, sub
+from fabrik_solver.motion.ground import tilt_of, turn_of
+from fabrik_solver.motion.planted import Pose, Sole
+from fabrik_solver.motion.sole import counted, is_beside, resting_normal
+
 from .probe import Probe, Under
 
 CLIMB = 0.35

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import bpy
 
-from ...core import WHOLE, Frame, point_in
-from ...core.vectors import (
+from fabrik_solver import WHOLE, Frame, point_in
+from fabrik_solver.core.vectors import (
     ORIGIN,
     Vec,
     across,
@@ -26,11 +26,12 @@ from ...core.vectors import (
     slerp,
     sub,
 )
+from fabrik_solver.motion import ground as shape
+from fabrik_solver.motion.contacts import BALL, FLAT, WINDOW
+from fabrik_solver.motion.easing import smoother
+from fabrik_solver.motion.planted import Leg, Planted, Pose
+
 from ...loop.chain_plan import Snapshot
-from ...motion import ground as shape
-from ...motion.contacts import BALL, FLAT, WINDOW
-from ...motion.easing import smoother
-from ...motion.planted import Leg, Planted, Pose
 from .probe import Probe
 from .sole import Lying, Need, has_edge, laid, need
 from .track import turn_of_frame

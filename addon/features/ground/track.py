@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import bpy
 
-from ...core import Frame, inverse, point_in
-from ...core.vectors import (
+from fabrik_solver import Frame, inverse, point_in
+from fabrik_solver.core.vectors import (
     ORIGIN,
     QUAT_IDENTITY,
     Quat,
@@ -26,8 +26,9 @@ from ...core.vectors import (
     rotate,
     sub,
 )
-from ...motion import codec
-from ...motion.contacts import Trajectory
+from fabrik_solver.motion import codec
+from fabrik_solver.motion.contacts import Trajectory
+
 from .leg import Foot
 
 FORM = codec.Form(b"FABT", 2)

@@ -6,10 +6,19 @@ from collections.abc import Sequence
 
 import bpy
 
+from fabrik_solver.core.vectors import dot, length, sub
+from fabrik_solver.motion.contacts import (
+    BALL,
+    FLAT,
+    HEEL,
+    Contact,
+    Thresholds,
+    contacts_of,
+    quantile,
+)
+from fabrik_solver.motion.planted import Sole, sole_of
+
 from ...blender.rays import resolve_ground
-from ...core.vectors import dot, length, sub
-from ...motion.contacts import BALL, FLAT, HEEL, Contact, Thresholds, contacts_of, quantile
-from ...motion.planted import Sole, sole_of
 from .track import IN_WORLD, Sample, Track
 
 LEVEL = 0.5

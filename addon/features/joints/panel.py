@@ -42,7 +42,7 @@ def draw_joint(layout: Layout, context: bpy.types.Context, bone: Any) -> None:
         box.label(text="Invalid", icon="ERROR")
         draw_sentence(box, context, problem)
     layout.operator("fabrik.joint_learn", icon="ACTION")
-    copies = layout.row(align=True)
+    copies = layout.column(align=True)
     copies.operator("fabrik.joint_copy", icon="COPYDOWN")
     copies.operator("fabrik.joint_mirror", icon="ARROW_LEFTRIGHT")
 
@@ -123,6 +123,7 @@ class FABRIK_PT_joint_sidebar(JointPanel, bpy.types.Panel):
     bl_region_type = "UI"
     bl_category = "FABRIK"
     bl_parent_id = "FABRIK_PT_sidebar"
+    bl_options = {"DEFAULT_CLOSED"}
 
     def draw_header(self, context: bpy.types.Context) -> None:
         """Draw the name of the bone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import degrees, dist, pi
 from typing import Annotated, Any, NamedTuple, cast
 
@@ -9,20 +10,21 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty
 from mathutils import Matrix, Vector
 
+from fabrik_solver import ChainInput, Posture, point_in
+from fabrik_solver.core.vectors import Vec, mat_apply
+from fabrik_solver.motion.damping import mean, moments
+from fabrik_solver.motion.look import UNLIMITED, Look, pose_look
+
 from ...blender.access import frame_rate
 from ...blender.axes import AXES, axis_items
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.skeleton import Point
-from ...core import ChainInput, Posture, point_in
-from ...core.vectors import Vec, mat_apply
 from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, fixed
 from ...loop.property_values import now
 from ...loop.results import Report
-from ...motion.damping import mean, moments
-from ...motion.look import UNLIMITED, Look, pose_look
 from .target_path import UntraceableError, place_track
 
 AXIS_ITEMS = axis_items("the bone's")
@@ -174,7 +176,22 @@ def read(snapshot: Snapshot, chain: ChainPlan) -> LookInput:
     Raises:
         ProblemError: If a setting is not a number.
     """
-    group = now(look_of(snapshot.item(chain)))
+    look, up, damping = snapshot.derived(chain, _settings)
+    target, note = None, chain.note
+    if damping > 0.0:
+        try:
+            target = _damped(snapshot, chain, damping)
+        except UntraceableError as reason:
+            note = note or msg(
+                "{reason}, so that Damping has no effect: bake the target to keys to use it",
+                reason=str(reason),
+            )
+    return LookInput(look, up, target, note)
+
+
+def _settings(item: FabrikConstraint) -> tuple[Look, str, float]:
+    """Return the settings of a look-at without an up direction, Up and Damping."""
+    group = now(look_of(item))
     look = Look(
         AXES[group.axis],
         AXES.get(group.up_axis),
@@ -183,16 +200,7 @@ def read(snapshot: Snapshot, chain: ChainPlan) -> LookInput:
         group.limit_angle,
         group.limit_softness,
     )
-    target, note = None, chain.note
-    if group.damping > 0.0:
-        try:
-            target = _damped(snapshot, chain, group.damping)
-        except UntraceableError as reason:
-            note = note or msg(
-                "{reason}, so that Damping has no effect: bake the target to keys to use it",
-                reason=str(reason),
-            )
-    return LookInput(look, group.up, target, note)
+    return look, group.up, group.damping
 
 
 def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
@@ -204,13 +212,17 @@ def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
     place, moves = place_track(snapshot, cast(Point, chain.target), chain.rig)
     if not moves:
         return None
-    delay = damping * frame_rate(snapshot.depsgraph.scene)
-    return mean([(place(snapshot.time - ago), weight) for ago, weight in moments(delay)])
+    samples, time = _samples(damping * frame_rate(snapshot.depsgraph.scene)), snapshot.time
+    return mean([(place(time - ago), weight) for ago, weight in samples])
+
+
+_samples = lru_cache(maxsize=64)(moments)
 
 
 def pose(chain: ChainInput, scenery: MotionContext, extra: object) -> ChainPose:
     """Return the pose of a chain that looks at its target."""
-    inputs = cast(LookInput, extra)
+    untyped: Any = extra
+    inputs: LookInput = untyped
     target = inputs.target or scenery.target
     look = inputs.look
     if inputs.up == "WORLD":

@@ -12,14 +12,8 @@ from typing import Any
 
 import bpy
 
-from ...blender.access import pose_bones, rest_bone
-from ...blender.animation import channel_curves, driven, has_nla
-from ...blender.errors import ProblemError
-from ...blender.relations import active_constraints, parent_of
-from ...blender.rotation import channel_of, mode_of, quaternion
-from ...blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of, vector
-from ...core import WHOLE, Frame, Local, bone_frame, frame_in, inverse, point_in
-from ...core.vectors import (
+from fabrik_solver import WHOLE, Frame, Local, bone_frame, frame_in, inverse, point_in
+from fabrik_solver.core.vectors import (
     ORIGIN,
     Mat3,
     Vec,
@@ -30,6 +24,13 @@ from ...core.vectors import (
     scale_columns,
     times,
 )
+
+from ...blender.access import pose_bones, rest_bone
+from ...blender.animation import active_lists, channel_curves, driven, has_nla
+from ...blender.errors import ProblemError
+from ...blender.relations import active_constraints, parent_of
+from ...blender.rotation import channel_of, mode_of, quaternion
+from ...blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of, vector
 from ...loop.chain_plan import Snapshot
 
 TOLERANCE = 1e-4
@@ -79,6 +80,7 @@ class _Tracer:
         self.snapshot = snapshot
         self.rig = rig
         self.moves = False
+        self._lists: dict[bpy.types.Object, list[Any]] = {}
 
     def object(self, ob: bpy.types.Object) -> Track:
         """Return the track of an object in world space."""
@@ -163,11 +165,16 @@ class _Tracer:
         self, ob: bpy.types.Object, posed: Any, path: str, name: str, count: int
     ) -> Callable[[float], list[float]]:
         """Return a function from frames to the values of a channel; constant without F-curves."""
-        curves = channel_curves(ob, path + name, count)
+        if ob not in self._lists:
+            self._lists[ob] = active_lists(ob)
+        curves = channel_curves(self._lists[ob], path + name, count)
         values = list(getattr(posed, name))
         if not any(curves):
             return _Still(values)
         self.moves = True
+        if all(curves):
+            evaluations = [curve.evaluate for curve in curves]
+            return lambda frame: [evaluate(frame) for evaluate in evaluations]
         pairs = list(zip(curves, values, strict=True))
         return lambda frame: [
             value if curve is None else curve.evaluate(frame) for curve, value in pairs

@@ -14,14 +14,15 @@ from typing import Any, cast
 
 import bpy
 
+from fabrik_solver import WHOLE, Frame, Local, bone_frame, point_in
+from fabrik_solver.core.bend import STRAIGHT
+from fabrik_solver.core.vectors import ORIGIN, Quat, Vec, across, add, length, scaled, sub
+from fabrik_solver.core.vectors import unit as normalized
+
 from ...blender.access import pose_bones
 from ...blender.moving import place_of
 from ...blender.rotation import quaternion
 from ...blender.skeleton import Skeleton, matrix_frame, vector
-from ...core import WHOLE, Frame, Local, bone_frame, point_in
-from ...core.bend import STRAIGHT
-from ...core.vectors import ORIGIN, Quat, Vec, across, add, length, scaled, sub
-from ...core.vectors import unit as normalized
 from ...editing.offset import SOLVED
 from ...editing.placing import size_of
 from ...loop.chain_plan import ChainPlan
@@ -49,7 +50,7 @@ class ShownChain:
             the distance of the target.
         target: Goal of the tip; None if it has none, as a wave, or if a walk moves the foot.
         pole: Location of the pole target, if there is one.
-        elbow: The most bent joint; None if the chain cannot bend.
+        elbow: The most bent joint; None if the chain cannot bend, or has no pole target.
         shell: Reach of the active chain; None if its root may move, or if a motion poses it.
         missed: Distance from tip to target; 0 if it is reached.
         state: The constraint's state.
@@ -197,8 +198,14 @@ def _shown(
     has_target = not is_elsewhere and (chain.motion is None or chain.motion.needs_target)
     # Motions and walks report their own error; that of others may be older than the evaluated pose.
     is_own = chain.motion is not None or is_elsewhere
-    missed = item.error if is_own else dist(tip, aim)
-    tolerance = rig.item(chain).tolerance * size_of(joints)
+    missed = 0.0
+    if item.state != "REACHED":
+        missed = item.error if is_own else dist(tip, aim)
+        missed = missed if missed > rig.item(chain).tolerance * size_of(joints) else 0.0
+    pole = elbow = None
+    if chain.pole is not None:
+        pole = place_of(depsgraph, chain.pole)[1]
+        elbow = _elbow(joints[:-1] if _has_hand_beyond(chain) else joints)
     return ShownChain(
         item.name,
         is_active,
@@ -206,10 +213,10 @@ def _shown(
         _at_end(chain, rig),
         tip,
         aim if has_target else None,
-        None if chain.pole is None else place_of(depsgraph, chain.pole)[1],
-        _elbow(joints[:-1] if _has_hand_beyond(chain) else joints),
+        pole,
+        elbow,
         _shell(plan, unit, chain, rig, local) if is_active else None,
-        missed if item.state != "REACHED" and missed > tolerance else 0.0,
+        missed,
         item.state,
         "" if chain.motion is None else chain.motion.doing,
     )

@@ -7,10 +7,11 @@ from typing import Any, cast
 
 import bpy
 
+from fabrik_solver import WHOLE, Frame, bone_frame, point_in
+from fabrik_solver.core.vectors import Quat, Vec
+
 from ...blender.access import pose_bones
 from ...blender.skeleton import rest_of
-from ...core import WHOLE, Frame, bone_frame, point_in
-from ...core.vectors import Quat, Vec
 from ...loop.joints import ik_settings, joint_problem, joints_of
 from .chains import NEAR_END, ShownRig
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from math import cos, pi, sin
 from typing import Any, NamedTuple, cast
 
 import blf
@@ -16,14 +15,26 @@ import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Vector
 
+from fabrik_solver.core.vectors import Vec, mix
+
 from ...blender.errors import report_once
 from ...blender.messages import COMMA, joined, label, msg, shown
-from ...core.vectors import Vec, mix
 from ...loop import timing
 from ...loop.handlers import solve_in
 from ...loop.properties import STATE_ITEMS, scene_settings
 from ...ui.layout import Layout
-from ...ui.paint import MARGIN, Colour, Strokes, faint, palette, pixel, start_texts, write
+from ...ui.paint import (
+    MARGIN,
+    Colour,
+    Dot,
+    Strokes,
+    draw_dots,
+    faint,
+    palette,
+    pixel,
+    start_texts,
+    write,
+)
 from ...ui.wording import length_text
 from .chains import ShownChain, shown_chains
 from .joint import ShownJoint, shown_joint
@@ -35,10 +46,6 @@ THIN, THICK = 1.25, 2.5
 
 DOT = 3.5
 """Radius of a joint, in pixels at a UI scale of 1."""
-
-ROUND = [(cos(0.25 * pi * i), sin(0.25 * pi * i)) for i in range(8)]
-"""Outline of a joint of radius 1."""
-
 
 MOST_LINES = 6
 """Maximum number of constraints in the text."""
@@ -129,20 +136,21 @@ def _eye(view: bpy.types.RegionView3D) -> tuple[Vec, bool]:
 def draw_pixels(context: bpy.types.Context, shown: OverlayData) -> None:
     """Draw joints, targets, distances, and the text in the corner."""
     colours = palette(context)
-    dots = Strokes()
     size = DOT * pixel(context)
+    dots: list[Dot] = []
     for chain in shown.chains:
         colour = colours.active if chain.is_active else colours.chain
         for place, joint in enumerate(chain.joints):
-            if place in chain.at_end:
-                _add_dot(dots, context, joint, 1.8 * size, colours.end)
-            else:
-                _add_dot(dots, context, joint, size, colour)
+            is_at_end = place in chain.at_end
+            dots.append(
+                Dot(joint, 1.8 * size, colours.end) if is_at_end else Dot(joint, size, colour)
+            )
         if chain.target is not None:
-            _add_dot(dots, context, chain.target, size, colours.target)
+            dots.append(Dot(chain.target, size, colours.target))
         if chain.pole is not None:
-            _add_dot(dots, context, chain.pole, size, colours.pole)
-    dots.triangles()
+            dots.append(Dot(chain.pole, size, colours.pole))
+    region, view = cast(Any, context.region), cast(Any, context.region_data)
+    draw_dots(region, view, dots)
     height = start_texts(context)
     for chain in shown.chains:
         if chain.target is None or not chain.missed:
@@ -153,15 +161,6 @@ def draw_pixels(context: bpy.types.Context, shown: OverlayData) -> None:
             write(text, middle[0], middle[1] + 3.0 * size, colours.target)
     if _has_corner(context):
         _write_report(context, report(context, shown.chains), 1.6 * height, colours.text)
-
-
-def _add_dot(
-    dots: Strokes, context: bpy.types.Context, place: Vec, size: float, colour: Colour
-) -> None:
-    middle = _in_region(context, place)
-    if middle is not None:
-        x, y = middle
-        dots.fan([(x + size * c, y + size * s, 0.0) for c, s in ROUND], colour)
 
 
 def _in_region(context: bpy.types.Context, place: Vec) -> tuple[float, float] | None:

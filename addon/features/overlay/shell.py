@@ -5,8 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import cos, pi, sin, sqrt
 
-from ...core import Frame, inverse, point_in
-from ...core.vectors import ORIGIN, Vec, any_perpendicular, cross, length, mat_apply, scaled, unit
+from fabrik_solver import Frame, inverse, point_in
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Vec,
+    any_perpendicular,
+    cross,
+    length,
+    mat_apply,
+    scaled,
+    unit,
+)
 
 PARTS = 64
 ROUND = [(cos(2.0 * pi * i / PARTS), sin(2.0 * pi * i / PARTS)) for i in range(PARTS + 1)]

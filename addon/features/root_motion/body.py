@@ -9,15 +9,16 @@ from typing import Any, NamedTuple, cast
 import bpy
 from mathutils import Matrix, Quaternion, Vector
 
+from fabrik_solver.core.vectors import Vec
+from fabrik_solver.motion.anatomy import Limb
+from fabrik_solver.motion.planar import STILL, Planar, planar_of
+from fabrik_solver.motion.travel import Steps
+
 from ...blender.access import frame_rate, pose_bones
 from ...blender.character import Character, character_of
 from ...blender.errors import ProblemError
 from ...blender.skeleton import matrix3, vector
-from ...core.vectors import Vec
 from ...editing.playing import go_to, updated
-from ...motion.anatomy import Limb
-from ...motion.planar import STILL, Planar, planar_of
-from ...motion.travel import Steps
 
 TOE_LENGTH = 0.5
 """The distance from the ball to the tip of the toes, as a fraction of that from heel to ball."""

@@ -152,7 +152,9 @@ class FABRIK_OT_root_motion_extract(RootMotionOperator, bpy.types.Operator):
 
 def _travel_text(scene: bpy.types.Scene, result: TravelResult) -> str:
     """Describe the travel."""
-    text = msg("Travels {hypot}", hypot=length_text(scene, hypot(result.travel.x, result.travel.y)))
+    text = msg(
+        "Travels {distance}", distance=length_text(scene, hypot(result.travel.x, result.travel.y))
+    )
     if result.travel.angle:
         text = msg("{text} and turns {angle:.0f}°", text=text, angle=degrees(result.travel.angle))
     return msg(

@@ -9,14 +9,15 @@ from typing import Any, NamedTuple, cast
 
 import bpy
 
+from fabrik_solver.motion.planar import STILL, Planar
+from fabrik_solver.motion.travel import STRAIGHT, Steps, is_loop, slides_of, stances_of, travel_of
+
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ChoiceError, ProblemError
 from ...blender.keying import NEAR
 from ...blender.refusals import refuse_unkeyable
 from ...editing.playing import returning, staged
-from ...motion.planar import STILL, Planar
-from ...motion.travel import STRAIGHT, Steps, is_loop, slides_of, stances_of, travel_of
 from ..bake.passes import drafts_of
 from .body import Body, Recording, body_of, planar_path, record, steps_of
 from .writing import ChannelKeys, Goals, add_cycles, changed_channels, write
@@ -102,6 +103,8 @@ def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) ->
             tracks = {name: recording.moved(recording.track(name), path) for name in roots}
             goals = Goals(recording.objects, tracks)
             travelers = [bones[name] for name in roots]
+        # A turn there and back may leave some of it over, which F-curves cannot repeat.
+        loops = loops and path[-1].angle == 0.0
         keys = _Keys(changed_channels(body, recording, goals), travelers, loops)
         return _write(body, recording, keys, path, options, path)
 

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, cast
 import bpy
 from mathutils import Matrix, Vector
 
+from fabrik_solver.core.vectors import ORIGIN
+
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
@@ -15,7 +17,6 @@ from ...blender.keying import NEAR, ActiveCurves, pin, put_keys
 from ...blender.messages import channel_name
 from ...blender.relations import active_constraints
 from ...blender.rotation import LOCATION, channel_of, continuous, mode_of
-from ...core.vectors import ORIGIN
 from .body import Body, Recording
 
 MIN_DISPLACEMENT = 1e-5

@@ -8,19 +8,30 @@ from typing import Annotated, Any, Literal, NamedTuple, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, PointerProperty
 
+from fabrik_solver import ChainInput, Frame, Goal, Stretch, point_in, pose_chain
+from fabrik_solver.core.vectors import (
+    Vec,
+    add,
+    cross,
+    dot,
+    length,
+    mat_apply,
+    mat_columns,
+    scaled,
+    unit,
+)
+from fabrik_solver.motion.rope import Rest, hanging_side, pose_rope
+from fabrik_solver.motion.rope_collision import on_plane, on_surface
+
 from ...blender.errors import ProblemError
 from ...blender.skeleton import Point, vector
 from ...blender.surface import Surface, surface_of
-from ...core import ChainInput, Frame, Goal, Stretch, point_in, pose_chain
-from ...core.vectors import Vec, add, cross, dot, length, mat_apply, mat_columns, scaled, unit
 from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
 from ...loop.joints import Joints
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, fixed
 from ...loop.property_values import now
 from ...loop.results import Report, explanation
-from ...motion.rope import Rest, hanging_side, pose_rope
-from ...motion.rope_collision import on_plane, on_surface
 
 STRETCH_ITERATIONS = 20
 """The most iterations of FABRIK for a rope that stretches; a straight one needs none."""
@@ -136,7 +147,7 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def _read(snapshot: Snapshot, chain: ChainPlan) -> RopeInput:
-    rope = now(rope_of(snapshot.item(chain)))
+    rope = snapshot.derived(chain, _settings)
     down = DOWN
     scene = cast(bpy.types.Scene, snapshot.depsgraph.scene)
     if rope.use_scene_gravity and scene.use_gravity:
@@ -152,6 +163,10 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> RopeInput:
     item = snapshot.poses[chain.rig.uid].settings[chain.item]
     stretch = (item.stretch_max, item.use_volume) if chain.stretches else None
     return RopeInput(down, plane, surface, rope.thickness, stretch)
+
+
+def _settings(item: FabrikConstraint) -> FabrikRope:
+    return now(rope_of(item))
 
 
 def _xy_plane(ob: bpy.types.Object, world: Frame) -> tuple[Vec, Vec]:

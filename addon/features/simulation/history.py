@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, Protocol, cast
 
 import bpy
 
+from fabrik_solver.motion import codec
+
 from ...blender import data_blocks
 from ...blender.access import session_uid
 from ...blender.errors import ProblemError
@@ -23,7 +25,6 @@ from ...blender.messages import msg, recalled
 from ...loop import plan
 from ...loop.properties import settings
 from ...loop.solved_scene import SolvedScene
-from ...motion import codec
 from . import digest
 from .digest import Source
 

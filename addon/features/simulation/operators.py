@@ -228,9 +228,11 @@ CLASSES = (
 
 
 def _draw_note(layout: Layout, armature: bpy.types.Object) -> None:
-    """Draw the Simulate button, if the simulation is not up to date."""
-    if history.owners(armature) and history.state(armature) != history.FRESH:
-        layout.operator("fabrik.simulate", icon="FILE_REFRESH")
+    """Draw the Simulate button, grey while the simulation is up to date."""
+    if history.owners(armature):
+        row = layout.row()
+        row.enabled = history.state(armature) != history.FRESH
+        row.operator("fabrik.simulate", icon="FILE_REFRESH")
 
 
 register, _unregister = registering(

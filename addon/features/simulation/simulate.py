@@ -101,15 +101,20 @@ def simulate(
             for run, stored in zip(runs, before, strict=True):
                 history.store(run.armature, run.one.owner, stored)
             raise
-        for ob, (start, end) in {run.armature: run.frames for run in runs}.items():
-            kept = simulation_of(ob)
-            if (kept.frame_start, kept.frame_end) != (start, end):
-                kept.frame_start, kept.frame_end = start, end
+        for ob, frames in {run.armature: run.frames for run in runs}.items():
+            set_range(ob, *frames)
     refused += failed
     plan.current()
     layer.update()
     notes = [note for ob in objects for note in history.notes(ob)]
     return Simulation(len(objects), len(_span(runs)), refused, notes)
+
+
+def set_range(armature: bpy.types.Object, start: int, end: int) -> None:
+    """Set the frames that an armature's simulation has."""
+    kept = simulation_of(armature)
+    if (kept.frame_start, kept.frame_end) != (start, end):
+        kept.frame_start, kept.frame_end = start, end
 
 
 def _passes(

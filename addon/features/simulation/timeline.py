@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import bpy
 
+from ...blender.access import shown_areas
 from ...blender.errors import report_once
 from ...ui.paint import Colour, Strokes, faint, pixel
 from . import history
@@ -69,11 +70,9 @@ def _bars(context: bpy.types.Context, ob: bpy.types.Object) -> list[tuple[int, i
 
 def redraw() -> None:
     """Redraw timelines and dope sheets."""
-    manager = bpy.context.window_manager
-    for window in manager.windows if manager else ():
-        for area in window.screen.areas:
-            if area.type == "DOPESHEET_EDITOR":
-                area.tag_redraw()
+    for _, area in shown_areas():
+        if area.type == "DOPESHEET_EDITOR":
+            area.tag_redraw()
 
 
 def register() -> None:

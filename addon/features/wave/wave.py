@@ -9,16 +9,17 @@ import bpy
 from bpy.props import FloatProperty, IntProperty
 from mathutils import Matrix, Vector
 
+from fabrik_solver import ChainInput
+from fabrik_solver.motion.wave import Wave, pose_wave
+
 from ...blender.access import frame_rate
 from ...blender.animation import driven
 from ...blender.messages import msg
-from ...core import ChainInput
 from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, structure_changed
 from ...loop.property_values import now
 from ...loop.results import Report
-from ...motion.wave import Wave, pose_wave
 
 
 class FabrikWave(bpy.types.PropertyGroup):
@@ -140,7 +141,7 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def _read(snapshot: Snapshot, chain: ChainPlan) -> Wave:
-    settings = now(wave_of(snapshot.item(chain)), msg(" of the wave"))
+    settings = snapshot.derived(chain, _settings)
     turns = settings.phase
     if settings.speed != 0.0:
         turns += settings.speed * snapshot.time / frame_rate(snapshot.depsgraph.scene)
@@ -153,6 +154,10 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> Wave:
         settings.noise,
         settings.seed,
     )
+
+
+def _settings(item: FabrikConstraint) -> FabrikWave:
+    return now(wave_of(item), msg(" of the wave"))
 
 
 def _pose(chain: ChainInput, scenery: MotionContext, extra: object) -> ChainPose:

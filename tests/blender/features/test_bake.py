@@ -125,18 +125,86 @@ def test_the_baked_range_is_the_live_one_in_every_rotation_mode(rig, mode):
     assert difference(played(rig), live) < 1e-5
 
 
-def test_the_proof_sees_what_is_wrong(rig, monkeypatch):
+@pytest.mark.parametrize("frame", [10, 11])
+def test_the_proof_sees_what_is_wrong(rig, monkeypatch, frame):
     write = baking.write
 
     def write_wrongly(picked, keys):
         write(picked, keys)
         animation.active_curves(rig, 'pose.bones["B0"].rotation_quaternion')[1].keyframe_points[
-            9
+            frame - 1
         ].co[1] += 0.02
 
     monkeypatch.setattr(baking, "write", write_wrongly)
     verification = bake(rig).verification
-    assert not verification.holds and verification.frame == 10 and verification.distance > 0.01
+    assert not verification.holds and verification.frame == frame and verification.distance > 0.01
+
+
+@pytest.fixture
+def visits():
+    """The frames that are played."""
+    seen = []
+
+    def look(scene, _depsgraph):
+        seen.append(scene.frame_current)
+
+    bpy.app.handlers.frame_change_post.insert(0, look)
+    yield seen
+    bpy.app.handlers.frame_change_post.remove(look)
+
+
+def times_played(visits, frames=range(2, END)):
+    """Return how often each frame was played."""
+    return {visits.count(frame) for frame in frames}
+
+
+def test_what_bits_prove_is_played_again_at_some_frames_alone(rig, visits):
+    live = played(rig)
+    visits.clear()
+    verification = bake(rig).verification
+    assert verification.holds and verification.distance == verification.angle == 0.0
+    assert times_played(visits) == {1, 2}
+    assert len(visits) <= END + 2 * baking.SAMPLES
+    assert played(rig) == live
+
+
+def another_constraint(rig):
+    add_constraint(rig, "B0", make_empty("Other", (1, 1, 1)), name="Other", chain_count=1)
+
+
+def a_strip(rig):
+    rig.location.x = 1.0
+    rig.keyframe_insert("location", frame=1)
+    as_strip(rig)
+
+
+def keys_beyond(rig):
+    rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=END + 5)
+
+
+def a_driver(rig):
+    rig.pose.bones["B1"].driver_add("rotation_quaternion", 1)
+
+
+@pytest.mark.parametrize("more", [another_constraint, a_strip, keys_beyond, a_driver])
+def test_what_bits_do_not_prove_is_played_again_at_each_frame(rig, visits, more):
+    own = make_chain(3, "Own")
+    add_constraint(own, "B2", rig.fabrik.constraints[0].target, name="Own", chain_count=2)
+    more(own)
+    update()
+    visits.clear()
+    bake(own, items=[(own, 0)])
+    assert times_played(visits) == {2}
+
+
+def test_a_frame_that_differs_has_all_frames_played_again(rig, visits, monkeypatch):
+    parts = []
+    monkeypatch.setattr(baking, "is_part_of", lambda *args: parts.append(args))
+    assert bake(rig).verification.holds
+    assert times_played(visits) == {2, 3}
+    assert verifying.is_part_of(*parts[0])
+    parts[0][0].armatures[0].matrices[3, 1, 0, 0] += 1e-6
+    assert not verifying.is_part_of(*parts[0])
 
 
 def test_the_proof_does_not_count_the_constraint_that_was_baked(rig, monkeypatch):

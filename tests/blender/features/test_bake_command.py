@@ -9,18 +9,16 @@ import textwrap
 import zlib
 from itertools import pairwise
 from math import cos, pi, sin
-from pathlib import Path
 
 import bpy
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from rigs import add_constraint, curves, go, make_chain, make_empty, update
+from rigs import PATH, add_constraint, curves, go, make_chain, make_empty, update
 
 from addon.features.command import command
 
-ROOT = Path(__file__).resolve().parents[3]
 END = 40
 
 SAME_EVERY_TIME = settings(
@@ -304,7 +302,7 @@ def test_a_bake_that_is_not_as_it_was_live_is_not_written(blend, monkeypatch, ca
 
 SCRIPT = """
 import sys
-sys.path.insert(0, {root!r})
+sys.path[:0] = {path!r}
 import addon
 addon.register()
 from addon.features.command import command
@@ -322,7 +320,7 @@ os._exit(code)
 def started(folder, number, arguments, patch=""):
     """Start the command in a process of its own, after a patch."""
     script = folder / f"{number}.py"
-    text = SCRIPT.format(root=str(ROOT), arguments=[str(one) for one in arguments], patch=patch)
+    text = SCRIPT.format(path=PATH, arguments=[str(one) for one in arguments], patch=patch)
     script.write_text(textwrap.dedent(text))
     call = [sys.executable, str(script)]
     if bpy.app.binary_path:
@@ -514,7 +512,7 @@ CHANGES = (backwards, same_time, endless, no_number, no_turn, no_time)
 def forge(part, change, head=lambda head: head):
     """Write a part anew with other rows or another head, and a checksum that is right."""
     from addon.features.bake import parts, selecting
-    from addon.motion import codec
+    from fabrik_solver.motion import codec
 
     form = codec.Form(*parts.FORM[:2])
     (payload,) = form.opened(part.read_bytes())

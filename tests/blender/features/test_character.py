@@ -7,6 +7,7 @@ from typing import Any
 
 import bpy
 import pytest
+from generated import generated_rig
 from humans import make_human
 from mathutils import Matrix
 from operating import refuses
@@ -295,3 +296,18 @@ def test_a_new_armature_is_in_the_scene() -> None:
     bpy.context.scene.collection.objects.unlink(rig)
     set_up(rig, controls="ARMATURE")
     assert character_settings(rig).controls.users_collection == (here,)
+
+
+def test_limbs_of_a_generated_rig_are_switched_to_their_controls_and_back(tmp_path: Path) -> None:
+    rig = generated_rig("basic_human", tmp_path)
+    bpy.context.view_layer.objects.active = rig
+    before = shown(rig, (1,))
+    set_up(rig)
+    ends = [item.bone for item in rig.fabrik.constraints if item.solver != "LOOK_AT"]
+    assert ends == ["MCH-hand_fk.L", "MCH-hand_fk.R", "MCH-foot_fk.L", "MCH-foot_fk.R"]
+    switches = [bone for bone in rig.pose.bones if "IK_FK" in bone]
+    assert [bone["IK_FK"] for bone in switches] == [1.0] * 4
+    assert apart(before, shown(rig, (1,))) < 1e-3
+    assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
+    assert [bone["IK_FK"] for bone in switches] == [0.0] * 4
+    assert not rig.fabrik.constraints

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from math import atan2, cos, degrees, pi, remainder, sin
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 import bpy
 import pytest
+from generated import generated_rig
 from mathutils import Matrix, Quaternion, Vector
 from rigs import (
     activate,
@@ -730,19 +729,6 @@ def test_the_buttons_say_why_they_are_grey() -> None:
 # Rigify
 
 
-GENERATE = """
-import os, sys
-import bpy
-import addon_utils  # Which only bpy makes known.
-if addon_utils.enable("rigify", default_set=True):
-    bpy.ops.object.armature_{kind}_metarig_add()
-    bpy.ops.pose.rigify_generate()
-    bpy.ops.wm.save_as_mainfile(filepath={path!r})
-sys.stdout.flush()
-os._exit(0)  # With Rigify loaded, wheels of Blender 4 crash or hang at their end.
-"""
-
-
 @pytest.fixture
 def kind() -> str:
     """The rig that is generated."""
@@ -752,15 +738,7 @@ def kind() -> str:
 @pytest.fixture
 def rigify(empty_file: None, kind: str, tmp_path: Path) -> bpy.types.Object:
     """A rig of Rigify's, generated in another process."""
-    blend, script = tmp_path / "rigify.blend", tmp_path / "generate.py"
-    script.write_text(GENERATE.format(path=str(blend), kind=kind), encoding="utf-8")
-    options = ["--background", "--factory-startup", "--python"]
-    start = [bpy.app.binary_path, *options] if bpy.app.binary_path else [sys.executable]
-    subprocess.run([*start, str(script)], check=True, capture_output=True, timeout=60)
-    if not blend.exists():
-        pytest.skip("Rigify is not part of this Blender")
-    bpy.ops.wm.open_mainfile(filepath=str(blend))
-    return bpy.data.objects["rig"]
+    return generated_rig(kind, tmp_path)
 
 
 CONTROLS = {

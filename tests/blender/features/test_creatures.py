@@ -9,7 +9,18 @@ import bpy
 import pytest
 from creatures import FEET, make_quadruped
 from mathutils import Matrix, Vector
-from rigs import activate, evaluated, go, link, pose_bits, shown_bones, tip_world, update
+from rigs import (
+    activate,
+    add_constraint,
+    evaluated,
+    go,
+    link,
+    make_empty,
+    pose_bits,
+    shown_bones,
+    tip_world,
+    update,
+)
 from shapes import make_terrain
 from spiders import key_body, make_floor, make_spider, select
 
@@ -514,7 +525,7 @@ def test_bake_keys_the_spine_too(empty_file: None) -> None:
 
 def test_steps_of_an_older_form_are_outdated(empty_file: None) -> None:
     from addon.features.simulation import history
-    from addon.motion import codec, packing
+    from fabrik_solver.motion import codec, packing
 
     rig = make_quadruped()
     make_floor()
@@ -555,3 +566,43 @@ def test_steps_over_bumps_take_their_time(empty_file: None, extension: float, sp
         for fall in falls[1:]:
             assert fall.has_ground
             assert fall.land - fall.lift >= 0.9 * gait.duration
+
+
+def test_constraints_without_a_name_are_legs(empty_file: None) -> None:
+    """A script may leave out the names, by which legs find their constraints."""
+    rig = make_quadruped()
+    make_floor()
+    targets = [make_empty("Target", tip_world(rig, foot, use_tail=False)) for foot in FEET]
+    for foot, target in zip(FEET, targets, strict=True):
+        add_constraint(rig, foot, target, chain_count=3, use_tail=False)
+    activate(rig)
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    items, legs = rig.fabrik.constraints, rig.fabrik.gaits[0].legs
+    assert sorted(items[leg.constraint].bone for leg in legs) == sorted(FEET)
+    assert len(items) == 4
+    bpy.context.scene.frame_end = 20
+    key_body(rig, {1: (0, 0, 0), 20: (0, -1, 0)})
+    go(1)
+    simulate()
+    assert said(rig) == ""
+
+
+@pytest.mark.parametrize("ways", [(4.2, 0, 0), (-2.2, -2.2, 0)], ids=str)
+def test_legs_do_not_cross_to_the_side(empty_file: None, ways: tuple[float, float, float]) -> None:
+    """A body that its animation does not turn along its way steps to the side."""
+    rig = make_quadruped()
+    make_floor()
+    bpy.context.scene.frame_end = 90
+    key_body(rig, {1: (0, 0, 0), 90: ways})
+    make_linear(rig)
+    activate(rig)
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    simulate()
+    gaps: list[float] = []
+    for frame in range(1, 91):
+        go(frame)
+        assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}
+        seen = rig.matrix_world.inverted()
+        x = {foot: (seen @ tip_world(rig, foot, use_tail=False)).x for foot in FEET}
+        gaps += [x[f"Paw.{row}.L"] - x[f"Paw.{row}.R"] for row in "FH"]
+    assert min(gaps) > 0.2 * 0.32

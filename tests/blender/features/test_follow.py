@@ -97,7 +97,7 @@ def test_moves_between_frames_as_well(rig):
 
 
 def test_dragged_chain_is_what_is_reckoned_from_the_way_of_its_head(rig):
-    from addon.motion.follow import Trail
+    from fabrik_solver.motion.follow import Trail
 
     go(1)
     rig.fabrik.constraints[0].enabled = False

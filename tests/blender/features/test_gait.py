@@ -415,7 +415,7 @@ def test_forged_steps_are_said_or_harmless(spider, case: str, capsys) -> None:
     from addon.features.gait.sampling import stored_walk
     from addon.features.simulation import history
     from addon.loop import plan
-    from addon.motion.packing import packed
+    from fabrik_solver.motion.packing import packed
 
     owner = "fabrik.gaits[0]"
     found = history.data(spider, owner)

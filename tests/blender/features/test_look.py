@@ -27,6 +27,8 @@ from rigs import (
     world_location,
 )
 
+from addon.loop import plan
+
 pytestmark = pytest.mark.usefixtures("empty_file")
 
 AXES = {"X": 0, "Y": 1, "Z": 2}
@@ -594,3 +596,39 @@ def test_a_baked_look_is_the_same_without_the_constraints() -> None:
             assert (
                 bone.matrix.to_quaternion().rotation_difference(matrix.to_quaternion())
             ).angle < 1e-3
+
+
+def keyed(item: bpy.types.PropertyGroup) -> None:
+    for frame, share in ((1, 0.0), (5, 1.0)):
+        item.look.share = share
+        item.look.keyframe_insert("share", frame=frame)
+
+
+def driven(item: bpy.types.PropertyGroup) -> None:
+    source = make_empty("Source")
+    for frame, x in ((1, 0.0), (5, 1.0)):
+        source.location.x = x
+        source.keyframe_insert("location", frame=frame)
+    driver = item.look.driver_add("share").driver
+    variable = driver.variables.new()
+    variable.type = "TRANSFORMS"
+    variable.targets[0].id = source
+    driver.type = "SUM"
+
+
+@pytest.mark.parametrize("animate", (keyed, driven))
+def test_its_settings_are_read_again_where_they_are_animated(
+    animate: Callable[[bpy.types.PropertyGroup], None],
+) -> None:
+    rig, target = make_head(), make_empty("Target", (1.0, -1.0, 0.8))
+    animate(look(rig, "Head", target, 2))
+    update()
+    seen: list[bytes] = []
+    for frame in (1, 2, 3, 5):
+        go(frame)
+        seen.append(shown_bits(rig))
+        plan.discard(skeletons=True)
+        rig.update_tag()
+        update()
+        assert shown_bits(rig) == seen[-1]
+    assert len(set(seen)) == len(seen)

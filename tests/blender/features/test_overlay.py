@@ -703,6 +703,38 @@ def test_off_it_looks_at_nothing(overlay: Any, rig: Any, monkeypatch: Any, switc
     assert asked == ["chains", "joint"], "and no more"
 
 
+def test_dots_are_where_blender_projects_points_and_not_behind_the_viewer(
+    addon: ModuleType, monkeypatch: Any
+) -> None:
+    from bpy_extras.view3d_utils import location_3d_to_region_2d
+
+    from addon.ui import paint
+
+    drawn: list[Any] = []
+    shader = SimpleNamespace(from_builtin=lambda name: name)
+    monkeypatch.setattr(paint, "gpu", SimpleNamespace(shader=shader))
+    monkeypatch.setattr(paint, "_draw", lambda _shader, _kind, content: drawn.append(content))
+    lens = Matrix(((1.5, 0, 0, 0), (0, 2.0, 0, 0), (0, 0, -1.0, -0.02), (0, 0, -1, 0)))
+    view: Any = SimpleNamespace(
+        perspective_matrix=lens @ Matrix.Translation((0.1, 0.2, -3.0)) @ Matrix.Rotation(1, 4, "X")
+    )
+    region: Any = SimpleNamespace(width=900, height=700)
+    places = [(0.0, 0.0, 0.0), (0.3, -0.4, 0.5), (0.0, 0.0, 9.0), (1.0, 1.0, -1.0)]
+    dots = [paint.Dot(p, 2.0 + i, (0.1 * i, 0.0, 0.0, 1.0)) for i, p in enumerate(places)]
+    paint.draw_dots(region, view, dots)
+    corners = drawn[0]["pos"].reshape(-1, len(paint.DOT), 3)
+    seen = [location_3d_to_region_2d(region, view, place) for place in places]
+    assert seen[2] is None
+    shown = [(dot, there) for dot, there in zip(dots, seen, strict=True) if there is not None]
+    for triangles, (dot, middle) in zip(corners, shown, strict=True):
+        for x, y, z in triangles:
+            assert z == 0.0
+            off = Vector((float(x), float(y))) - middle
+            assert off.length == pytest.approx(dot.radius, rel=1e-4)
+    colours = drawn[0]["color"][:: len(paint.DOT)]
+    assert colours[:, 0] == pytest.approx([dot.colour[0] for dot, _ in shown])
+
+
 def test_an_error_is_said_once_and_never_raised(
     overlay: Any, monkeypatch: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

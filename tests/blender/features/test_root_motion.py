@@ -15,8 +15,8 @@ from rigs import activate, add_constraint, curves, evaluated, go, make_armature,
 
 from addon.blender.animation import use_action
 from addon.features.root_motion import root_motion as module
-from addon.motion.planar import Planar
-from addon.motion.travel import Steps, travel_of
+from fabrik_solver.motion.planar import Planar
+from fabrik_solver.motion.travel import Steps, travel_of
 
 FIRST, LAST = 1, 25
 CYCLE = LAST - FIRST

@@ -438,7 +438,7 @@ def test_damaged_history_is_said_and_left_out(rig, damage, is_text):
 
 
 def test_history_that_unpacks_to_gigabytes_is_not_unpacked(rig):
-    from addon.motion import codec
+    from fabrik_solver.motion import codec
 
     simulate()
     work = zlib.compressobj(9)
@@ -458,7 +458,7 @@ def test_history_that_unpacks_to_gigabytes_is_not_unpacked(rig):
 
 
 def test_what_is_too_long_to_be_kept_is_said_and_the_history_before_stays(rig, monkeypatch):
-    from addon.motion import codec
+    from fabrik_solver.motion import codec
 
     simulate()
     before = rig.noted.history

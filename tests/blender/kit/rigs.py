@@ -230,6 +230,11 @@ def is_keyed(ob: bpy.types.Object, path: str) -> bool:
     return any(curve.data_path == path for curve in curves(ob))
 
 
+KIT = Path(__file__).resolve().parent
+TOP = KIT.parents[2]
+PATH = [str(TOP), str(TOP / "solver" / "src"), str(KIT)]
+"""Where other processes find the add-on, its solver and this kit, also those of a real Blender."""
+
 ELSEWHERE = """
 import sys
 sys.path[:0] = {path!r}
@@ -265,9 +270,8 @@ def elsewhere(
     """
     answer = blend.with_suffix(".answer")
     script = blend.with_suffix(".py")
-    kit = Path(__file__).resolve().parent
     text = ELSEWHERE.format(
-        path=[str(kit.parents[2]), str(kit)],
+        path=PATH,
         with_addon=with_addon,
         blend=str(blend),
         expression=expression,

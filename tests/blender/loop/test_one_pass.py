@@ -82,6 +82,22 @@ def test_a_frame_is_evaluated_once(rig: bpy.types.Object, evaluations: list[floa
     assert len(evaluations) == len(FRAMES)
 
 
+def test_a_frame_is_evaluated_once_in_a_crowd_though_the_armature_stands_still(
+    rig: bpy.types.Object, evaluations: list[float]
+) -> None:
+    """A second evaluation visits everything in the scene."""
+    rig.animation_data_clear()
+    for i in range(40):
+        make_empty(f"Bystander {i}")
+    watch(rig, "B3")
+    update()
+    first = played(rig)
+    assert len(set(first.values())) == len(FRAMES)
+    evaluations.clear()
+    assert played(rig) == first
+    assert len(evaluations) == len(FRAMES)
+
+
 def test_a_frame_of_a_render_is_evaluated_once(
     rig: bpy.types.Object, evaluations: list[float]
 ) -> None:

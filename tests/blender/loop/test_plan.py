@@ -8,9 +8,9 @@ from typing import Any
 import bpy
 import pytest
 from rendering import witnessed
-from rigs import activate, add_constraint, link, make_chain, make_empty, shown_bits, update
+from rigs import activate, add_constraint, go, link, make_chain, make_empty, shown_bits, update
 
-from addon.loop import dependencies, evaluate, plan
+from addon.loop import dependencies, evaluate, handlers, plan
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -407,6 +407,83 @@ def test_what_is_kept_says_what_a_new_one_says(
     edit(rig)
     update()
     assert_as_new()
+
+
+@pytest.fixture
+def moving(rig: bpy.types.Object) -> bpy.types.Object:
+    """The same with both armatures keyed, so that each frame evaluates them, edited or not."""
+    for armature in (rig, ob("Other")):
+        for frame, y in ((1, 0.0), (20, 0.5)):
+            armature.location.y = y
+            armature.keyframe_insert("location", index=1, frame=frame)
+    update()
+    go(2)
+    return rig
+
+
+@pytest.mark.parametrize("edit", (*TOGETHER, *CONCERNED))
+def test_what_is_edited_before_a_frame_is_noticed_in_it(
+    moving: bpy.types.Object, edit: Callable[[Any], None]
+) -> None:
+    if edit in TOGETHER:
+        constrain_bone(moving)
+    update()
+    go(3)
+    edit(moving)
+    go(4)
+    assert_as_new()
+
+
+def mute_what_was_there(rig: bpy.types.Object) -> None:
+    rig.pose.bones["B2"].constraints[0].mute = True
+
+
+@pytest.mark.parametrize("edit", (rename_bone, mute_what_was_there))
+@pytest.mark.parametrize("moment", ("frame_change_pre", "frame_change_post"))
+def test_what_others_edit_while_the_frame_changes_is_noticed(
+    moving: bpy.types.Object, edit: Callable[[Any], None], moment: str
+) -> None:
+    def once(scene: bpy.types.Scene, _unused: object = None) -> None:
+        if scene.frame_current == 4:
+            edit(moving)
+
+    constrain_bone(moving)
+    update()
+    called: Any = getattr(bpy.app.handlers, moment)
+    called.append(once)
+    try:
+        bpy.context.scene.frame_set(3)
+        bpy.context.scene.frame_set(4)
+    finally:
+        called.remove(once)
+    assert_as_new()
+
+
+def test_a_keyed_constraint_of_blenders_is_noticed_where_it_is_switched(
+    moving: bpy.types.Object,
+) -> None:
+    constrain_bone(moving)
+    con = moving.pose.bones["B2"].constraints[0]
+    for frame, is_off in ((1, True), (5, False)):
+        con.mute = is_off
+        con.keyframe_insert("mute", frame=frame)
+    update()
+    for frame in (3, 5, 7, 4):
+        go(frame)
+        assert_as_new()
+
+
+def test_nobody_is_asked_who_it_is_where_a_frame_is_played(
+    moving: bpy.types.Object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among thousands of moving objects that would take longer than all else."""
+    asked: list[object] = []
+    monkeypatch.setattr(handlers, "armatures_in", asked.append)
+    monkeypatch.setattr(evaluate, "geometry_in", asked.append)
+    before = shown_bits(moving)
+    go(3)
+    assert asked == []
+    assert shown_bits(moving) != before
 
 
 def assert_as_new() -> None:

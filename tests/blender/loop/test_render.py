@@ -250,6 +250,20 @@ def test_a_render_leaves_the_viewport_and_the_fk_pose_as_they_were(
         assert list(bones["B2"].rotation_quaternion) == pytest.approx([0.9, 0.1, 0, 0.3])
 
 
+def test_panels_are_redrawn_for_reports_of_the_viewport_and_not_of_renders(
+    rig: bpy.types.Object, records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A render may run in a thread of its own, in which windows must not be looked at."""
+    from addon.loop import write
+
+    told: list[int] = []
+    monkeypatch.setattr(write.on_report, "notify", lambda: told.append(len(records)))
+    viewport(rig, 9)
+    assert told == [0]
+    render_range(10, 14)
+    assert {*told[1:]} <= {5}, "afterwards the viewport is updated"
+
+
 def test_a_still_armature_is_posed_for_a_target_that_moves(records: Records) -> None:
     rig = make_armature(BONES)
     rig["custom"] = rig["driven"] = rig["number"] = rig.pose.bones["Side"]["custom"] = 0.0

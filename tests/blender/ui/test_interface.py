@@ -263,9 +263,10 @@ def test_simulate_stands_beside_the_sentence_that_asks_for_it(addon: ModuleType)
     for shown in (drawn(addon), beside_blenders_own(addon, rig, "B2")):
         assert " ".join(shown).count("press Simulate") == 1
         assert shown.index("influence") < shown.index("fabrik.simulate") < shown.index("bone")
+    before = drawn(addon)
     bpy.ops.fabrik.simulate()
     update()
-    assert "fabrik.simulate" not in drawn(addon)
+    assert drawn(addon).index("fabrik.simulate") == before.index("fabrik.simulate")
     item.solver = "ROPE"
     update()
     assert "fabrik.simulate" not in drawn(addon)
@@ -451,12 +452,19 @@ def test_what_is_used_all_the_time_stands_above_what_changes_its_height(
     rig = make_chain(2)
     item = add_constraint(rig, "B1", make_empty())
     update()
-    tops = []
-    for state, message in (("REACHED", ""), ("INVALID", "It is broken. " * 20)):
+    tops, lines = [], []
+    for state, message in (
+        ("REACHED", ""),
+        ("OUT_OF_REACH", "The target is beyond the reach of the chain"),
+        ("INVALID", "It is broken. " * 20),
+    ):
         item.state, item.message = state, message
-        shown = drawn(addon)
-        tops.append(shown[: shown.index("fabrik.pole_add") + 1])
-    assert tops[0] == tops[1]
+        shown = drawn(addon, width=400)
+        top = shown.index("fabrik.pole_add") + 1
+        tops.append(shown[:top])
+        lines.append(shown.index("bone") - top)
+    assert tops[0] == tops[1] == tops[2]
+    assert lines[0] == lines[1] < lines[2], "what comes and goes in a drag moves nothing"
     for name in ("influence", "fabrik.snap_to_fk", "fabrik.snap_to_ik", "pole_target"):
         assert name in tops[0]
 
@@ -476,6 +484,11 @@ def test_of_a_linked_armature_the_panel_says_what_to_do(addon: ModuleType, tmp_p
     bpy.context.view_layer.objects.active = linked
     update()
     assert "“Rig” is linked: make a library override of it" in " ".join(drawn(addon))
+    item = linked.fabrik.constraints[0]
+    names = [prop.identifier for prop in item.bl_rna.properties if prop.is_runtime]
+    assert {"influence", "bone", "target", "use_stretch"} <= set(names)
+    assert all(item.is_property_readonly(name) for name in names), "Blender greys them"
+    assert not linked.fabrik.is_property_readonly("active_index"), "all can be looked at"
 
 
 class Closed(Layout):
@@ -506,8 +519,9 @@ def test_a_first_look_shows_at_most_ten_controls(addon: ModuleType) -> None:
     own = {prop.identifier for prop in item.bl_rna.properties if prop.is_runtime}
     first = layout.shown.index("influence")
     controls = [one for one in layout.shown[first:] if one in own or one.startswith("fabrik.")]
-    assert {"use_offset", "use_rotation"} <= set(controls)
-    assert len([one for one in controls if one not in ("use_offset", "use_rotation")]) <= 10
+    switches = {"use_offset", "use_rotation", "use_stretch"}
+    assert switches <= set(controls)
+    assert len([one for one in controls if one not in switches]) <= 10
 
 
 NUMBERS = {

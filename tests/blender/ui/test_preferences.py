@@ -76,10 +76,10 @@ def test_links_are_those_of_the_manifest(
 def test_the_solver_that_runs_is_told(
     addon: ModuleType, preferences: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from addon import compiled
+    import fabrik_solver
 
     for is_compiled, word in ((True, "Compiled"), (False, "Interpreted")):
-        monkeypatch.setattr(compiled, "COMPILED", is_compiled)
+        monkeypatch.setattr(fabrik_solver, "COMPILED", is_compiled)
         page = shown(addon, preferences, monkeypatch)
         assert any(text.startswith(word) for text in page)
 

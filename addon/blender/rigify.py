@@ -1,0 +1,112 @@
+"""Generated Rigify rigs: the skeleton that they were generated from, and their FK controls.
+
+The bones of the metarig are still in the rig, with a prefix. Rigify moves each to the control that
+carries it, so that the parents of the trunk are found at the deforming bones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Final, NamedTuple, cast
+
+import bpy
+
+from .access import pose_bones
+
+ORIGINAL: Final = "ORG-"
+DEFORMING: Final = "DEF-"
+MECHANISM: Final = "MCH-"
+
+SWITCH: Final = "IK_FK"
+"""The property of a limb that is 0 for IK and 1 for FK."""
+
+
+class OriginalBone(NamedTuple):
+    """A bone of the metarig, as it is in the generated rig.
+
+    Attributes:
+        name: Its name in the metarig.
+        bone: The bone.
+        parent: The index of its parent in the metarig, which comes before it; -1 for none.
+    """
+
+    name: str
+    bone: bpy.types.Bone
+    parent: int
+
+
+def original_bones(armature: bpy.types.Object) -> list[OriginalBone]:
+    """Return the bones of the metarig of a generated rig, parents first; none of any other.
+
+    Bones that mechanisms carry, such as those of a face, are left out.
+    """
+    bones = cast(bpy.types.Armature, armature.data).bones
+    if not any(SWITCH in cast(Any, bone) for bone in pose_bones(armature)):
+        return []
+    parents = {bone.name: _parent(bones, bone) for bone in bones if bone.name.startswith(ORIGINAL)}
+    found: dict[str, OriginalBone] = {}
+
+    def add(name: str) -> int:
+        """Add a bone after its parents, and return its index; -1 if it is left out."""
+        if name not in found:
+            parent = parents[name]
+            above = -1 if parent is None else add(parent)
+            if DEFORMING + name.removeprefix(ORIGINAL) not in bones or (parent and above < 0):
+                return -1
+            found[name] = OriginalBone(name.removeprefix(ORIGINAL), bones[name], above)
+        return list(found).index(name)
+
+    for name in parents:
+        add(name)
+    return list(found.values())
+
+
+def _parent(bones: bpy.types.ArmatureBones, bone: bpy.types.Bone) -> str | None:
+    """Return the name of the original parent of an original bone, None if it has none."""
+    if bone.parent is not None and bone.parent.name.startswith(ORIGINAL):
+        return bone.parent.name
+    deforming = bones.get(DEFORMING + bone.name.removeprefix(ORIGINAL))
+    for above in deforming.parent_recursive if deforming else ():
+        name = ORIGINAL + above.name.removeprefix(DEFORMING)
+        if above.name.startswith(DEFORMING) and name in bones:
+            return name
+    return None
+
+
+def fk_control(armature: bpy.types.Object, name: str) -> str:
+    """Return the FK control of a bone of the metarig, empty if it has none.
+
+    Args:
+        armature: The generated rig.
+        name: The name of the bone in the metarig.
+    """
+    base, dot, side = name.rpartition(".")
+    control = f"{base}_fk.{side}" if dot else f"{name}_fk"
+    return control if control in pose_bones(armature) else ""
+
+
+def fk_joint(armature: bpy.types.Object, control: str) -> str:
+    """Return the bone that carries an FK control at its joint, or the control itself.
+
+    The control may be posed on top of it.
+    """
+    above = pose_bones(armature)[control].parent
+    return above.name if above is not None and above.name == MECHANISM + control else control
+
+
+def fk_switch(armature: bpy.types.Object, control: str) -> str:
+    """Return the bone with the switch of the limb of an FK control, empty if there is none."""
+    bones = pose_bones(armature)
+    for above in bones[control].parent_recursive:
+        name = above.name.removeprefix(MECHANISM)
+        if name in bones and SWITCH in cast(Any, bones[name]):
+            return name
+    return ""
+
+
+def use_fk(armature: bpy.types.Object, switches: Collection[str]) -> None:
+    """Set switches of limbs to FK; they are given by their bones."""
+    for switch in switches:
+        cast(Any, pose_bones(armature)[switch])[SWITCH] = 1.0
+    if switches:
+        armature.update_tag()

@@ -1,0 +1,156 @@
+"""Sharing the work of a command among several Blender processes on this machine.
+
+Each process opens the same file and answers with a file of its own. Frames are independent of each
+other, and so are the simulations of armatures (a process also simulates what its armatures depend
+on), so that the results are those of a single process, bit for bit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ...blender.errors import ProblemError
+from ...loop import plan
+from ..simulation import history, simulate
+from ..simulation.settings import simulation_of
+
+if TYPE_CHECKING:
+    from ..bake.recording import Recording
+    from ..bake.selecting import BakeSelection
+
+NAME = "fabrik_bake"
+"""The name of the command."""
+
+
+def count_of(wanted: int) -> int:
+    """Return how many processes to use, given ``--jobs``: 0 is one for each processor.
+
+    Raises:
+        ProblemError: If it is negative, or there is no Blender to start.
+    """
+    if wanted < 0:
+        raise ProblemError("--jobs cannot be negative: use 0 for one job for each processor")
+    count = wanted or os.cpu_count() or 1
+    if count > 1 and not blender():
+        raise ProblemError("--jobs needs Blender itself, and this is a Python module: leave it out")
+    return count
+
+
+def blender() -> list[str]:
+    """Return the words that start another Blender, empty if it is not known how."""
+    return [bpy.app.binary_path] if bpy.app.binary_path else []
+
+
+def record(
+    file: Path,
+    folder: Path,
+    count: int,
+    selections: Sequence[BakeSelection],
+    frames: range,
+    names: Sequence[str],
+) -> Recording:
+    """Record a range in several processes.
+
+    Args:
+        file: The file to open.
+        folder: An empty folder for the parts.
+        count: How many processes to use.
+        selections: What is recorded.
+        frames: The range.
+        names: The constraints, as on the command line; empty for all.
+
+    Raises:
+        ProblemError: If a process fails.
+    """
+    from ..bake import parts
+
+    count = min(count, len(frames))
+    edges = [frames.start + len(frames) * i // count for i in range(count + 1)]
+    paths = [folder / f"{i}.part" for i in range(count)]
+    chosen = ["--constraint", *names] if names else []
+    _run_all(
+        [
+            [str(file), "--start", str(start), "--end", str(end - 1), "--part", str(path), *chosen]
+            for path, start, end in zip(paths, edges, edges[1:], strict=False)
+        ]
+    )
+    digest = parts.digest_of(file)
+    found = [parts.load(path, digest, selections, frames) for path in paths]
+    recording = parts.joined(found, selections, frames)
+    recording.is_foreign = False
+    return recording
+
+
+def simulate_outdated(
+    file: Path, folder: Path, count: int, outdated: Sequence[bpy.types.Object]
+) -> None:
+    """Simulate armatures of the open file in several processes, and store the results.
+
+    What a process could not simulate stays outdated.
+
+    Raises:
+        ProblemError: If a process fails.
+    """
+    shares = [outdated[i::count] for i in range(min(count, len(outdated)))]
+    paths = [folder / f"{i}.json" for i in range(len(shares))]
+    _run_all(
+        [
+            [str(file), "--histories", str(path), *(armature.name for armature in share)]
+            for path, share in zip(paths, shares, strict=True)
+        ]
+    )
+    for path in paths:
+        for name, (start, end, kept) in json.loads(path.read_text(encoding="utf-8")).items():
+            armature = bpy.data.objects[name]
+            for owner, whole in kept.items():
+                history.store(armature, owner, whole.encode())
+            simulate.set_range(armature, start, end)
+    plan.discard()
+
+
+def save_histories(path: Path, armatures: Iterable[bpy.types.Object]) -> None:
+    """Write the simulations of armatures, as `simulate_outdated` reads them."""
+    kept = {}
+    for armature in armatures:
+        own = [one.owner for one in history.owners(armature)]
+        whole = {owner: history.stored(armature, owner).decode() for owner in own}
+        group = simulation_of(armature)
+        kept[armature.name] = (group.frame_start, group.frame_end, whole)
+    path.write_text(json.dumps(kept), encoding="utf-8")
+
+
+def _run_all(commands: Sequence[Sequence[str]]) -> None:
+    """Run commands at the same time, each in a Blender of its own, and wait for all.
+
+    Raises:
+        ProblemError: If one fails, with its words; the others are ended.
+    """
+    started: list[subprocess.Popen[str]] = []
+    # Together they have the processors; more threads would only wait for each other.
+    threads = max(1, (os.cpu_count() or 1) // len(commands))
+    try:
+        for words in commands:
+            started.append(_start(words, threads))
+        for process in started:
+            _, said = process.communicate()
+            if process.returncode:
+                lines = [line for line in said.splitlines() if line.startswith(f"{NAME}: ")]
+                last = lines[-1] if lines else f"exit code {process.returncode}"
+                raise ProblemError(last.removeprefix(f"{NAME}: ").removesuffix("."))
+    finally:
+        for process in started:
+            process.kill()
+
+
+def _start(words: Sequence[str], threads: int) -> subprocess.Popen[str]:
+    command = [*blender(), "--threads", f"{threads}", "--command", NAME, *words]
+    return subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace"
+    )

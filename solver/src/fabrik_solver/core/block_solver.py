@@ -1,0 +1,183 @@
+"""Symmetric linear equations between effectors, in 3 × 3 blocks."""
+
+from typing import final
+
+from .vectors import (
+    ORIGIN,
+    ZEROS,
+    Mat3,
+    Vec,
+    mat_apply,
+    mat_product,
+    mat_transposed,
+    sub,
+    symmetric_inverse,
+)
+
+
+@final
+class Effector:
+    """A point of a bone, and its target, in armature space.
+
+    Attributes:
+        bone: The index of the bone.
+        point: The point in the space of the posed bone.
+        target: The target.
+        pull: The square root of the weight.
+        place: The position of the point.
+        gap: The vector from there to the target, times the pull.
+        force: The force that the equations give it, times the pull.
+    """
+
+    __slots__ = ("bone", "force", "gap", "place", "point", "pull", "target")
+    bone: int
+    point: Vec
+    target: Vec
+    pull: float
+    place: Vec
+    gap: Vec
+    force: Vec
+
+    def __init__(self, bone: int, point: Vec, target: Vec, pull: float = 1.0) -> None:
+        self.bone = bone
+        self.point = point
+        self.target = target
+        self.pull = pull
+        self.place = ORIGIN
+        self.gap = ORIGIN
+        self.force = ORIGIN
+
+
+@final
+class Lever:
+    """An effector as moved by one of the bones that carry it.
+
+    Attributes:
+        number: The index of the effector.
+        effector: The effector.
+        motion: The matrix from the bone's rotation vector to the effector's velocity, times the
+            pull and the bone's compliance: three columns of J.
+        motion_left: The same for the rotations that active constraints leave.
+    """
+
+    __slots__ = ("effector", "motion", "motion_left", "number")
+    number: int
+    effector: Effector
+    motion: Mat3
+    motion_left: Mat3
+
+    def __init__(self, number: int, effector: Effector) -> None:
+        self.number = number
+        self.effector = effector
+        self.motion = ZEROS
+        self.motion_left = ZEROS
+
+
+@final
+class Block:
+    """The coupling of two effectors; a class, so that it can be changed in place."""
+
+    __slots__ = ("matrix",)
+    matrix: Mat3
+
+    def __init__(self) -> None:
+        self.matrix = ZEROS
+
+    def add(self, a: Mat3, b: Mat3) -> None:
+        """Add the product a bᵀ."""
+        m0, m1, m2, m3, m4, m5, m6, m7, m8 = self.matrix
+        a0, a1, a2, a3, a4, a5, a6, a7, a8 = a
+        b0, b1, b2, b3, b4, b5, b6, b7, b8 = b
+        self.matrix = (
+            m0 + (a0 * b0 + a1 * b1 + a2 * b2),
+            m1 + (a0 * b3 + a1 * b4 + a2 * b5),
+            m2 + (a0 * b6 + a1 * b7 + a2 * b8),
+            m3 + (a3 * b0 + a4 * b1 + a5 * b2),
+            m4 + (a3 * b3 + a4 * b4 + a5 * b5),
+            m5 + (a3 * b6 + a4 * b7 + a5 * b8),
+            m6 + (a6 * b0 + a7 * b1 + a8 * b2),
+            m7 + (a6 * b3 + a7 * b4 + a8 * b5),
+            m8 + (a6 * b6 + a7 * b7 + a8 * b8),
+        )
+
+    def subtract_product(self, a: Mat3, b: Mat3) -> None:
+        """Subtract the product a b."""
+        m0, m1, m2, m3, m4, m5, m6, m7, m8 = self.matrix
+        a0, a1, a2, a3, a4, a5, a6, a7, a8 = a
+        b0, b1, b2, b3, b4, b5, b6, b7, b8 = b
+        self.matrix = (
+            m0 - (a0 * b0 + a1 * b3 + a2 * b6),
+            m1 - (a0 * b1 + a1 * b4 + a2 * b7),
+            m2 - (a0 * b2 + a1 * b5 + a2 * b8),
+            m3 - (a3 * b0 + a4 * b3 + a5 * b6),
+            m4 - (a3 * b1 + a4 * b4 + a5 * b7),
+            m5 - (a3 * b2 + a4 * b5 + a5 * b8),
+            m6 - (a6 * b0 + a7 * b3 + a8 * b6),
+            m7 - (a6 * b1 + a7 * b4 + a8 * b7),
+            m8 - (a6 * b2 + a7 * b5 + a8 * b8),
+        )
+
+    def add_identity(self, factor: float) -> None:
+        """Add a multiple of the identity."""
+        m0, m1, m2, m3, m4, m5, m6, m7, m8 = self.matrix
+        self.matrix = (m0 + factor, m1, m2, m3, m4 + factor, m5, m6, m7, m8 + factor)
+
+
+@final
+class System:
+    """The equations (J Jᵀ + damping) f = gaps."""
+
+    __slots__ = ("_effectors", "_rows")
+    _effectors: list[Effector]
+    _rows: list[list[Block]]
+
+    def __init__(self, effectors: list[Effector]) -> None:
+        """Take the effectors; the equations are empty."""
+        self._effectors = effectors
+        # Each row from the diagonal on: the other half is the same.
+        count = len(effectors)
+        self._rows = [[Block() for _ in range(row, count)] for row in range(count)]
+
+    def reset(self, damping: float) -> None:
+        """Start again with the damping alone."""
+        zeros = ZEROS
+        for row in self._rows:
+            for block in row:
+                block.matrix = zeros
+            row[0].add_identity(damping)
+
+    def add_rotation(self, levers: list[Lever]) -> None:
+        """Add the rotation of a bone, given all effectors that it moves, in their order."""
+        for i, lever in enumerate(levers):
+            row = self._rows[lever.number]
+            for j in range(i, len(levers)):
+                other = levers[j]
+                row[other.number - lever.number].add(lever.motion_left, other.motion_left)
+
+    def add_translation(self, compliance: float) -> None:
+        """Add the translation of everything."""
+        for i, effector in enumerate(self._effectors):
+            for j, block in enumerate(self._rows[i]):
+                pull = self._effectors[i + j].pull
+                block.add_identity(compliance * compliance * effector.pull * pull)
+
+    def solve(self) -> None:
+        """Set the forces by block elimination, which overwrites the equations."""
+        effectors, rows = self._effectors, self._rows
+        for effector in effectors:
+            effector.force = effector.gap
+        for k, row in enumerate(rows):
+            pivot = symmetric_inverse(row[0].matrix)
+            row[0].matrix = pivot
+            for i in range(1, len(row)):
+                share = mat_product(mat_transposed(row[i].matrix), pivot)
+                other = effectors[k + i]
+                other.force = sub(other.force, mat_apply(share, effectors[k].force))
+                for j in range(i, len(row)):
+                    rows[k + i][j - i].subtract_product(share, row[j].matrix)
+        for k in range(len(rows) - 1, -1, -1):
+            row = rows[k]
+            force = effectors[k].force
+            for i in range(1, len(row)):
+                force = sub(force, mat_apply(row[i].matrix, effectors[k + i].force))
+            effectors[k].force = mat_apply(row[0].matrix, force)

@@ -1,0 +1,703 @@
+"""Bodies: chains that share bones, or whose root is free, solved together.
+
+First all bones are solved as one tree for all effectors, conflicts weighted: FABRIK finds the
+shape, `solve_with_limits` lands it within the joints' limits. The shared bones are then final. The
+rest of each chain is solved from there like any chain, with its own solver, pole and tip.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import inf, sqrt
+from typing import final
+
+from .bend import straight_bend
+from .block_solver import Effector
+from .bones import Bone, Local, head_in_parent, inherited_axes, moved_location, turned_axes
+from .chain import Goal, State, in_space
+from .frames import Frame, point_in
+from .landing import EXACT
+from .limit_solver import ConstrainedBone, Linkage, solve_with_limits
+from .limits import Limit
+from .pose import pose_chain
+from .posture import ChainInput, Posture
+from .reach import distance_to
+from .stretch import Stretch
+from .tip import Tip, fitting, oriented
+from .tree import shape
+from .vectors import (
+    ORIGIN,
+    QUAT_IDENTITY,
+    Quat,
+    Vec,
+    length,
+    mat_apply,
+    mix,
+    quat_compatible,
+    scaled,
+    slerp,
+    sub,
+)
+
+
+@final
+class Member:
+    """One chain of a body.
+
+    Attributes:
+        bones: The indices of its bones among those of the body, root first.
+        tip: Position of the tip in the space of the last bone's posed axes.
+        rest_bends: The ``rest_bend`` of the chain from each bone on (see `ChainInput`).
+        has_hand: Whether the last bone can be oriented.
+        limb_bends: The ``limb_bend`` of the chain from each bone on.
+    """
+
+    __slots__ = ("bones", "has_hand", "limb_bends", "rest_bends", "tip")
+    bones: list[int]
+    tip: Vec
+    rest_bends: Sequence[Vec | None]
+    has_hand: bool
+    limb_bends: Sequence[Vec | None]
+
+    def __init__(
+        self,
+        bones: list[int],
+        tip: Vec,
+        rest_bends: Sequence[Vec | None],
+        limb_bends: Sequence[Vec | None] = (),
+        has_hand: bool = False,
+    ) -> None:
+        self.bones = bones
+        self.tip = tip
+        self.rest_bends = rest_bends
+        self.has_hand = has_hand
+        self.limb_bends = limb_bends or [None] * len(bones)
+
+
+@final
+class Pull:
+    """The goal and settings of a chain of a body.
+
+    Attributes:
+        goal: Target and pole, in armature space.
+        solver: See `solve`; for the bones that are the chain's own.
+        iterations: See `solve`.
+        tolerance: See `solve`.
+        bias: See `ChainInput`; for the bones that are the chain's own.
+        tip: See `pose_chain`; only with a hand.
+        stretch: See `pose_chain`; for the bones that are the chain's own.
+        influence: See `pose_body`; more than 0.
+        weight: The weight of the gap to the target against those of the others; more than 0.
+        root_weight: How readily the body's root moves, compared with bones that turn; 0 fixes it.
+    """
+
+    __slots__ = (
+        "bias",
+        "goal",
+        "influence",
+        "iterations",
+        "root_weight",
+        "solver",
+        "stretch",
+        "tip",
+        "tolerance",
+        "weight",
+    )
+    goal: Goal
+    solver: str
+    iterations: int
+    tolerance: float
+    influence: float
+    weight: float
+    root_weight: float
+    bias: float
+    tip: Tip | None
+    stretch: Stretch | None
+
+    def __init__(
+        self,
+        goal: Goal,
+        solver: str = "FABRIK",
+        iterations: int = 20,
+        tolerance: float = 1e-4,
+        influence: float = 1.0,
+        weight: float = 1.0,
+        root_weight: float = 0.0,
+        bias: float = 0.0,
+        tip: Tip | None = None,
+        stretch: Stretch | None = None,
+    ) -> None:
+        """Take the goal and settings.
+
+        Raises:
+            ValueError: If influence or weight is not above 0, the root's weight is below 0, or one
+                of them is too large.
+        """
+        if not (0.0 < influence <= 1.0 and 0.0 < weight < inf):
+            raise ValueError("influence and weight must be above 0: leave the chain out instead")
+        if not 0.0 <= root_weight <= 1.0:
+            raise ValueError("the weight of the root must be from 0 to 1")
+        self.goal = goal
+        self.solver = solver
+        self.iterations = iterations
+        self.tolerance = tolerance
+        self.influence = influence
+        self.weight = weight
+        self.root_weight = root_weight
+        self.bias = bias
+        self.tip = tip
+        self.stretch = stretch
+
+    def whole(self) -> "Pull":
+        """Return the same at full influence."""
+        return Pull(
+            self.goal,
+            self.solver,
+            self.iterations,
+            self.tolerance,
+            1.0,
+            self.weight,
+            self.root_weight,
+            self.bias,
+            self.tip,
+            self.stretch,
+        )
+
+
+@final
+class MemberOutcome:
+    """The result of a chain of a body.
+
+    Attributes:
+        state: See `Posture`.
+        iterations_used: Iterations for the body, and for the chain's own bones.
+        tip: Final position of the tip in armature space.
+        given: The chain's own bones under their FK pose, on the solved body; None if it has none.
+        posture: Their solved posture; None if there are none.
+    """
+
+    __slots__ = ("given", "iterations_used", "posture", "state", "tip")
+    state: State
+    iterations_used: int
+    tip: Vec
+    given: ChainInput | None
+    posture: Posture | None
+
+    def __init__(
+        self, state: State, iterations_used: int, given: ChainInput | None, posture: Posture | None
+    ) -> None:
+        self.state = state
+        self.iterations_used = iterations_used
+        self.tip = ORIGIN
+        self.given = given
+        self.posture = posture
+
+
+@final
+class BodyPosture:
+    """A solved body.
+
+    Attributes:
+        rotations: The local rotation of each bone.
+        scales: The local scale of each bone.
+        location: The location channel of the first bone.
+        outcomes: The result of each chain; None if it was left out.
+    """
+
+    __slots__ = ("location", "outcomes", "rotations", "scales")
+    rotations: list[Quat]
+    scales: list[Vec]
+    location: Vec
+    outcomes: list[MemberOutcome | None]
+
+    def __init__(
+        self,
+        rotations: list[Quat],
+        scales: list[Vec],
+        location: Vec,
+        outcomes: list[MemberOutcome | None],
+    ) -> None:
+        self.rotations = rotations
+        self.scales = scales
+        self.location = location
+        self.outcomes = outcomes
+
+
+@final
+class BodyInput:
+    """A tree of bones under their FK pose, and the chains that pose them.
+
+    Attributes:
+        bones: Each after its parent.
+        locals: The FK pose of each.
+        parents: The index of each bone's parent, -1 of the first.
+        frame: The frame of the first bone's parent.
+        members: The chains.
+        limits: The joint limit of each bone.
+        stiffness: How much each bone resists leaving its FK pose, from 0 to 1.
+        start: The rotations to start from, and the location channel of the first bone; None
+            starts from the FK pose. From a given start only the nearest pose is sought.
+    """
+
+    __slots__ = ("bones", "frame", "limits", "locals", "members", "parents", "start", "stiffness")
+    bones: Sequence[Bone]
+    locals: Sequence[Local]
+    parents: Sequence[int]
+    frame: Frame
+    members: Sequence[Member]
+    limits: Sequence[Limit | None]
+    stiffness: Sequence[float]
+    start: tuple[Sequence[Quat], Vec] | None
+
+    def __init__(
+        self,
+        bones: Sequence[Bone],
+        locals_: Sequence[Local],
+        parents: Sequence[int],
+        frame: Frame,
+        members: Sequence[Member],
+        limits: Sequence[Limit | None] = (),
+        stiffness: Sequence[float] = (),
+    ) -> None:
+        """Take the FK pose; limits and stiffness as in `ChainInput`."""
+        self.bones = bones
+        self.locals = locals_
+        self.parents = parents
+        self.frame = frame
+        self.members = members
+        self.limits = limits or [None] * len(bones)
+        self.stiffness = stiffness or [0.0] * len(bones)
+        self.start = None
+
+    def started(self, rotations: Sequence[Quat], location: Vec) -> "BodyInput":
+        """Return the same body with another start: rotations, and the first bone's location."""
+        other = BodyInput(
+            self.bones,
+            self.locals,
+            self.parents,
+            self.frame,
+            self.members,
+            self.limits,
+            self.stiffness,
+        )
+        other.start = (rotations, location)
+        return other
+
+    def fk(self) -> BodyPosture:
+        """Return the body under its FK pose."""
+        return BodyPosture(
+            [local.rotation for local in self.locals],
+            [local.scale for local in self.locals],
+            self.locals[0].location,
+            [None] * len(self.members),
+        )
+
+    def frames(self, posture: BodyPosture) -> list[Frame]:
+        """Return the frames of the bones in armature space."""
+        frames: list[Frame] = []
+        for i, bone in enumerate(self.bones):
+            parent = self.frame if self.parents[i] < 0 else frames[self.parents[i]]
+            inherited, post_scale = inherited_axes(bone, parent[0])
+            axes = turned_axes(inherited, posture.rotations[i], posture.scales[i], post_scale)
+            local = self.locals[i]
+            location = local.location if i else posture.location
+            head = head_in_parent(bone, Local(location, local.rotation, local.scale))
+            frames.append((axes, point_in(parent, head)))
+        return frames
+
+    def chain(
+        self,
+        member: Member,
+        start: int,
+        frame: Frame,
+        location: Vec,
+        rotations: Sequence[Quat],
+        bias: float,
+    ) -> ChainInput:
+        """Return the bones of a chain from one of them on, given the parent's frame.
+
+        Their FK pose has other rotations, and the first bone of the body another location.
+        """
+        own = member.bones[start:]
+        channels: list[Local] = []
+        for i in own:
+            local = self.locals[i]
+            at = local.location if i else location
+            channels.append(Local(at, rotations[i], local.scale))
+        chain = ChainInput(
+            [self.bones[i] for i in own],
+            channels,
+            member.tip,
+            frame,
+            member.rest_bends[start],
+            [self.limits[i] for i in own],
+            [self.stiffness[i] for i in own],
+            member.has_hand,
+            member.limb_bends[start],
+            bias,
+        )
+        return chain if self.start is None else chain.started([self.start[0][i] for i in own])
+
+    def part(self, places: list[int], numbers: list[int], frame: Frame) -> "BodyInput":
+        """Return the body of some of the chains with their bones, given the parent's frame."""
+        new = {i: place for place, i in enumerate(places)}
+        members: list[Member] = []
+        for number in numbers:
+            own = self.members[number]
+            bones = [new[i] for i in own.bones]
+            members.append(Member(bones, own.tip, own.rest_bends, own.limb_bends, own.has_hand))
+        part = BodyInput(
+            [self.bones[i] for i in places],
+            [self.locals[i] for i in places],
+            [new.get(self.parents[i], -1) for i in places],
+            frame,
+            members,
+            [self.limits[i] for i in places],
+            [self.stiffness[i] for i in places],
+        )
+        if self.start is not None:
+            rotations, location = self.start
+            moved = location if places[0] == 0 else part.locals[0].location
+            part.start = ([rotations[i] for i in places], moved)
+        return part
+
+
+def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
+    """Pose all chains of a body.
+
+    Influence blends poses: with a chain at an influence of 0.3, shared bones are three tenths of
+    the pose solved with that chain and seven tenths of the one without it, so that nothing jumps
+    at 0 or 1. The body is solved once for each distinct influence. Each chain's own bones reach
+    once more from the blend, and then turn as far as the chain's influence says.
+
+    Args:
+        body: The bones and their FK pose.
+        pulls: The goal of each chain, None for those that do nothing.
+
+    Raises:
+        ValueError: If a number is not finite, or a solver does not fit its chain.
+    """
+    mixed = body.fk()
+    own: list[BodyPosture] = [mixed for _ in pulls]
+    above = [0.0 for _ in pulls]
+    layers = _layers([pull.influence for pull in pulls if pull is not None])
+    # From the FK pose, with the weight that no influence has, to the layer of all chains.
+    done = 1.0 - layers[0][0] if layers else 1.0
+    for level, thickness in layers:
+        active = [i for i, pull in enumerate(pulls) if pull is not None and pull.influence >= level]
+        solved = _solved(body, pulls, active)
+        done += thickness
+        mixed = _mixed(mixed, solved, thickness / done)
+        for i in active:
+            above[i] += thickness
+            own[i] = _mixed(own[i], solved, thickness / above[i])
+    if layers and layers[-1][0] < 1.0 and len(pulls) - pulls.count(None) > 1:
+        _pose_own_again(mixed, own, body, pulls)
+    frames = body.frames(mixed)
+    for member, outcome in zip(body.members, mixed.outcomes, strict=True):
+        if outcome is not None:
+            outcome.tip = point_in(frames[member.bones[-1]], member.tip)
+    return mixed
+
+
+def _layers(values: list[float]) -> list[tuple[float, float]]:
+    """Return the distinct values, descending, each with its distance to the next one or 0."""
+    levels = sorted(set(values))
+    return [
+        (levels[i], levels[i] - (levels[i - 1] if i else 0.0))
+        for i in range(len(levels) - 1, -1, -1)
+    ]
+
+
+def _mixed(a: BodyPosture, b: BodyPosture, share: float) -> BodyPosture:
+    """Blend two postures; outcomes are the first one's, or else the second one's."""
+    outcomes: list[MemberOutcome | None] = []
+    for before, now in zip(a.outcomes, b.outcomes, strict=True):
+        outcomes.append(before or now)
+    if share == 1.0:
+        return BodyPosture([*b.rotations], [*b.scales], b.location, outcomes)
+    turns = zip(a.rotations, b.rotations, strict=True)
+    scales = zip(a.scales, b.scales, strict=True)
+    return BodyPosture(
+        [slerp(before, now, share) for before, now in turns],
+        [mix(before, now, share) for before, now in scales],
+        mix(a.location, b.location, share),
+        outcomes,
+    )
+
+
+def _pose_own_again(
+    mixed: BodyPosture, own: list[BodyPosture], body: BodyInput, pulls: Sequence[Pull | None]
+) -> None:
+    """Let each chain reach once more with its own bones, and turn as far as its influence goes.
+
+    Each starts from the blend of the layers that it takes part in. At full influence these are
+    all layers, so that its tip is on the target whatever the others do; with a single layer it is
+    there already.
+    """
+    for group in _groups(body, [i for i, pull in enumerate(pulls) if pull is not None]):
+        shared = _shared(body, [body.members[i] for i in group])
+        for i in group:
+            member, pull, posture = body.members[i], pulls[i], own[i]
+            if pull is None:
+                continue
+            start = sum([bone in shared for bone in member.bones])
+            frames = body.frames(posture)
+            outcome = _pose_own(posture, body, member, pull, start, frames, posture.rotations)
+            earlier = mixed.outcomes[i]
+            if earlier is not None:
+                outcome.iterations_used += earlier.iterations_used
+            mixed.outcomes[i] = outcome
+            for place in member.bones[start:]:
+                given, share = body.locals[place], pull.influence
+                mixed.rotations[place] = slerp(given.rotation, posture.rotations[place], share)
+                mixed.scales[place] = mix(given.scale, posture.scales[place], share)
+
+
+def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) -> BodyPosture:
+    """Pose the body by some of its chains, at full influence.
+
+    Without the others these may fall into groups that share no bones. Each group is solved
+    together, after the one that carries it.
+    """
+    posture = body.fk()
+    for group in _groups(body, active):
+        places = sorted({i for number in group for i in body.members[number].bones})
+        parent = body.parents[places[0]]
+        frame = body.frame if parent < 0 else body.frames(posture)[parent]
+        wanted = [pull for number in group if (pull := pulls[number]) is not None]
+        root_weight = max([pull.root_weight for pull in wanted]) if places[0] == 0 else 0.0
+        solved = _together(body.part(places, group, frame), wanted, root_weight)
+        for place, i in enumerate(places):
+            posture.rotations[i] = solved.rotations[place]
+            posture.scales[i] = solved.scales[place]
+        if places[0] == 0:
+            posture.location = solved.location
+        for number, outcome in zip(group, solved.outcomes, strict=True):
+            posture.outcomes[number] = outcome
+    return posture
+
+
+def _groups(body: BodyInput, active: list[int]) -> list[list[int]]:
+    """Group chains that share bones; groups that carry others come first."""
+    groups: list[list[int]] = []
+    for number in active:
+        bones = set(body.members[number].bones)
+        mine = [number]
+        others: list[list[int]] = []
+        for group in groups:
+            if any([i in bones for other in group for i in body.members[other].bones]):
+                mine = group + mine
+            else:
+                others.append(group)
+        groups = [*others, mine]
+    # Parents come before their children, and so do the first bones of groups that carry others.
+    groups.sort(key=lambda group: min([body.members[number].bones[0] for number in group]))
+    return [sorted(group) for group in groups]
+
+
+def _together(body: BodyInput, wanted: Sequence[Pull], root_weight: float) -> BodyPosture:
+    """Pose one group of chains at full influence."""
+    posture = body.fk()
+    shared: set[int] = set()
+    steps = 0
+    if len(wanted) > 1 or root_weight > 0.0:
+        # With partial orientation weights, the shared bones are a blend of both solutions.
+        turns = [0.0 if pull.tip is None else pull.tip.weight for pull in wanted]
+        shared = _shared(body, body.members)
+        done = 0.0
+        for level, thickness in _layers([*turns, 1.0]):
+            if thickness > 0.0:
+                landed, made = _landed(body, wanted, root_weight, level, shared)
+                done += thickness
+                posture = _mixed(posture, landed, thickness / done)
+                steps += made
+    given = [local.rotation for local in body.locals]
+    landed_rotations = [*posture.rotations]
+    frames = body.frames(posture)
+    for number, (member, pull) in enumerate(zip(body.members, wanted, strict=True)):
+        start = sum([i in shared for i in member.bones])
+        outcome = _pose_own(posture, body, member, pull, start, frames, given)
+        has_missed = outcome.posture is not None and outcome.posture.state != "REACHED"
+        if has_missed and start > 0 and _is_there(member, pull, frames):
+            # The landed rotations have the twist that uneven scale or limits ask for.
+            again = _pose_own(posture, body, member, pull, start, frames, landed_rotations)
+            if again.state == "REACHED":
+                outcome = again
+            else:
+                outcome = _pose_own(posture, body, member, pull, start, frames, given)
+        outcome.iterations_used += steps
+        posture.outcomes[number] = outcome
+    return posture
+
+
+def _pose_own(
+    posture: BodyPosture,
+    body: BodyInput,
+    member: Member,
+    pull: Pull,
+    start: int,
+    frames: list[Frame],
+    rotations: Sequence[Quat],
+) -> MemberOutcome:
+    """Solve the bones that only one chain poses, from one of its bones on.
+
+    Args:
+        posture: The body's posture, in which the bones are set.
+        body: The body.
+        member: The chain.
+        pull: Its goal.
+        start: The index in the chain of the first of the bones.
+        frames: The frames of the bones that carry them.
+        rotations: The rotations to start from.
+    """
+    own = member.bones[start:]
+    if not own:
+        return _shared_outcome(body, member, pull, frames)
+    parent = body.parents[own[0]]
+    frame = body.frame if parent < 0 else frames[parent]
+    if len(own) == 1 and member.has_hand:
+        if pull.tip is not None:
+            constrained = _constrained(body, [member])[own[0]]
+            rotation, _ = oriented(constrained, frame[0], pull.tip)
+            turned = slerp(rotations[own[0]], rotation, pull.tip.weight)
+            posture.rotations[own[0]] = turned
+        return _shared_outcome(body, member, pull, body.frames(posture))
+    given = body.chain(member, start, frame, posture.location, rotations, pull.bias)
+    solver = fitting(pull.solver, given) if start > 0 else pull.solver
+    solved = pose_chain(
+        given, pull.goal, solver, pull.iterations, pull.tolerance, 1.0, pull.tip, pull.stretch
+    )
+    for place, i in enumerate(own):
+        posture.rotations[i] = solved.rotations[place]
+        posture.scales[i] = solved.scales[place] if solved.scales else body.locals[i].scale
+    state = _judged(solved.state, body, member, pull, frames)
+    return MemberOutcome(state, solved.solution.iterations_used, given, solved)
+
+
+def _landed(
+    body: BodyInput, wanted: Sequence[Pull], root_weight: float, level: float, shared: set[int]
+) -> tuple[BodyPosture, int]:
+    """Solve the whole tree; return its posture, and the iterations used.
+
+    Hands whose orientation has at least the weight ``level`` reach with their heads.
+    """
+    posture = body.fk()
+    frames = body.frames(posture)
+    heaviest = max([pull.weight for pull in wanted])
+    effectors: list[Effector] = []
+    for member, pull in zip(body.members, wanted, strict=True):
+        weight = sqrt(pull.weight / heaviest)
+        point, target = member.tip, in_space(pull.goal.target)
+        if pull.tip is not None and pull.tip.weight >= level and point != ORIGIN:
+            way = length(mat_apply(frames[member.bones[-1]][0], point))
+            point, target = ORIGIN, sub(target, scaled(pull.tip.ahead, way))
+        effectors.append(Effector(member.bones[-1], point, target, weight))
+    root = _root_at(body, body.locals[0].location)
+    constrained = _constrained(body, body.members)
+    linkage = Linkage(constrained, effectors, body.frame[0], root, root_weight)
+    tolerance = min([pull.tolerance for pull in wanted])
+    lightest = min([effector.pull for effector in effectors])
+    starts: list[list[Quat]] = []
+    if body.start is not None:
+        rotations, location = body.start
+        starts.append([*rotations])
+        if root_weight > 0.0:
+            linkage.root = _root_at(body, location)
+    elif linkage.reach > 0.0:
+        iterations = max([pull.iterations for pull in wanted])
+        bends = [_bend(member, shared, frames) for member in body.members]
+        starts.append(shape(linkage, bends, iterations, tolerance))
+    seeks = body.start is None
+    if not starts or (seeks and any([limit is not None for limit in body.limits])):
+        # Without limits there is one minimum, and another start would only cause jumps.
+        starts += [[bone.given for bone in constrained], [QUAT_IDENTITY] * len(constrained)]
+    size = lightest * linkage.reach
+    _, steps = solve_with_limits(
+        linkage, starts, min(tolerance, EXACT) * size, tolerance * size, seeks
+    )
+    posture.rotations = [quat_compatible(bone.rotation, bone.given) for bone in constrained]
+    posture.location = _moved(body, linkage.root)
+    return posture, steps
+
+
+def _constrained(body: BodyInput, members: Sequence[Member]) -> list[ConstrainedBone]:
+    """Return the bones, each with its arm to the next joint of a chain."""
+    arms = [ORIGIN] * len(body.bones)
+    for member in members:
+        for i, after in zip(member.bones, member.bones[1:], strict=False):
+            arms[i] = head_in_parent(body.bones[after], body.locals[after])
+        arms[member.bones[-1]] = member.tip
+    constrained: list[ConstrainedBone] = []
+    for i, bone in enumerate(body.bones):
+        local = body.locals[i]
+        at = head_in_parent(bone, local)
+        stiffness = body.stiffness[i]
+        constrained.append(
+            ConstrainedBone(bone, local, body.parents[i], at, arms[i], body.limits[i], stiffness)
+        )
+    return constrained
+
+
+def _bend(member: Member, shared: set[int], frames: list[Frame]) -> Vec:
+    """Return the side to which the chain's own bones bend if straight, in armature space."""
+    start = min(sum([i in shared for i in member.bones]), len(member.bones) - 1)
+    axes = [frames[i][0] for i in member.bones[start:]]
+    return straight_bend(axes, member.rest_bends[start])
+
+
+def _shared(body: BodyInput, members: Sequence[Member]) -> set[int]:
+    """Return the bones that several chains pose, and the ancestors of these in any chain."""
+    count = [0] * len(body.bones)
+    for member in members:
+        for i in member.bones:
+            count[i] += 1
+    shared: set[int] = set()
+    for i in range(len(count) - 1, -1, -1):
+        if count[i] > 1 or (count[i] == 1 and i in shared):
+            shared.add(i)
+            shared.add(body.parents[i])
+    return {i for i in shared if i >= 0 and count[i] > 0}
+
+
+def _root_at(body: BodyInput, location: Vec) -> Vec:
+    """Return the position of the first bone's head, given its location channel."""
+    local = body.locals[0]
+    moved = Local(location, local.rotation, local.scale)
+    return point_in(body.frame, head_in_parent(body.bones[0], moved))
+
+
+def _moved(body: BodyInput, root: Vec) -> Vec:
+    """Return the location channel of the first bone that puts its head on the root."""
+    bone, local = body.bones[0], body.locals[0]
+    shift = sub(root, point_in(body.frame, head_in_parent(bone, local)))
+    return moved_location(bone, local.location, body.frame[0], shift)
+
+
+def _shared_outcome(
+    body: BodyInput, member: Member, pull: Pull, frames: list[Frame]
+) -> MemberOutcome:
+    """Return the result of a chain without bones of its own."""
+    state: State = "REACHED" if _is_there(member, pull, frames) else "OUT_OF_REACH"
+    return MemberOutcome(_judged(state, body, member, pull, frames), 0, None, None)
+
+
+def _is_there(member: Member, pull: Pull, frames: list[Frame]) -> bool:
+    tip = point_in(frames[member.bones[-1]], member.tip)
+    return distance_to(tip, pull.goal.target) <= pull.tolerance * member_length(member, frames)
+
+
+def _judged(
+    state: State, body: BodyInput, member: Member, pull: Pull, frames: list[Frame]
+) -> State:
+    """Return the state with the limits of all the chain's bones taken into account."""
+    if state != "OUT_OF_REACH" or all([body.limits[i] is None for i in member.bones]):
+        return state
+    away = distance_to(frames[member.bones[0]][1], pull.goal.target)
+    return "LIMITED" if away <= member_length(member, frames) else state
+
+
+def member_length(member: Member, frames: list[Frame]) -> float:
+    """Return the length of a chain of a body with these frames."""
+    joints = [frames[i][1] for i in member.bones]
+    joints.append(point_in(frames[member.bones[-1]], member.tip))
+    return sum([distance_to(a, b) for a, b in pairwise(joints)])

@@ -1,0 +1,614 @@
+"""Solving with joint limits: damped least squares on the rotations, with active constraints."""
+
+from math import acos, atan2, sqrt
+from typing import Final, final
+
+from .block_solver import Effector, Lever, System
+from .bones import Bone, Local, inherited_axes, turned_axes, turned_to
+from .limits import Hinge, Limit
+from .vectors import (
+    IDENTITY,
+    ORIGIN,
+    QUAT_IDENTITY,
+    ZEROS,
+    Mat3,
+    Quat,
+    Vec,
+    add,
+    add_product,
+    cross,
+    dot,
+    inverse_direction,
+    length,
+    mat_apply,
+    mat_columns,
+    mat_inverse,
+    mat_product,
+    quat_about,
+    quat_exp,
+    quat_product,
+    quat_unit,
+    rotate,
+    scaled,
+    slerp,
+    sub,
+    times,
+    unit,
+)
+
+STEPS: Final = 30
+"""The most iterations from one start."""
+
+ALL_STEPS: Final = 100
+"""The iterations after which no other start is tried, and the most that then refine the best."""
+
+KEPT: Final = 1e-12
+"""How near to 1 the cosine of half the angle to the nearest allowed rotation is within a limit."""
+
+ROUNDS: Final = 6
+"""The most active-set rounds of an iteration."""
+
+GAIN: Final = 3e-3
+LEAST_GAIN: Final = 1e-6
+"""The least share of the gap that an iteration has to close for another one to follow; the smaller
+one refines the nearest pose where limits keep the target out of reach."""
+
+
+@final
+class ConstrainedBone:
+    """A bone with limits or stiffness, and its state during a solve.
+
+    Attributes:
+        bone: The bone.
+        given: The FK pose's rotation.
+        scale: The FK pose's scale.
+        parent: The index of its parent, less than its own; -1 of the first one.
+        at: Its head in the space of the posed parent.
+        arm: The one joint that it carries, in the space of the posed bone.
+        limit: Its joint limit, if any.
+        stiffness: Resistance to leaving the FK pose, from 0 to 1.
+        compliance: The opposite, with bias, in this solve: 1 moves freely, 0 not at all.
+        levers: The effectors that it carries, directly or not, in their order.
+        rotation: Its local rotation.
+        tried: The local rotation after the current iteration.
+        head: The position of its head.
+        axes: The inherited axes, in which the rotation acts.
+        posed: Its posed axes, with the scale.
+        turn: Its rotation vector of the current iteration.
+        edges: The normals of its limit at its rotation (see `Limit.normals`).
+        active: Which of these are active in this iteration, a bit for each.
+        active_axes: The same, orthonormalized.
+    """
+
+    __slots__ = (
+        "active",
+        "active_axes",
+        "arm",
+        "at",
+        "axes",
+        "bone",
+        "compliance",
+        "edges",
+        "given",
+        "head",
+        "levers",
+        "limit",
+        "parent",
+        "posed",
+        "rotation",
+        "scale",
+        "stiffness",
+        "tried",
+        "turn",
+    )
+    bone: Bone
+    given: Quat
+    scale: Vec
+    parent: int
+    at: Vec
+    arm: Vec
+    limit: Limit | None
+    stiffness: float
+    compliance: float
+    levers: list[Lever]
+    rotation: Quat
+    tried: Quat
+    head: Vec
+    axes: Mat3
+    posed: Mat3
+    turn: Vec
+    edges: list[Vec]
+    active: int
+    active_axes: list[Vec]
+
+    def __init__(
+        self,
+        bone: Bone,
+        local: Local,
+        parent: int,
+        at: Vec,
+        arm: Vec,
+        limit: Limit | None,
+        stiffness: float,
+    ) -> None:
+        self.bone = bone
+        self.given = local.rotation
+        self.scale = local.scale
+        self.parent = parent
+        self.at = at
+        self.arm = arm
+        self.limit = limit
+        self.stiffness = stiffness
+        self.compliance = 1.0 - stiffness
+        self.levers = []
+        self.rotation = local.rotation
+        self.tried = local.rotation
+        self.head = ORIGIN
+        self.axes = bone.rest
+        self.posed = bone.rest
+        self.turn = ORIGIN
+        self.edges = []
+        self.active = 0
+        self.active_axes = []
+
+    def allowed(self, rotation: Quat) -> Quat:
+        """Project the rotation into the limit."""
+        return rotation if self.limit is None else self.limit.nearest(rotation)
+
+    def keeps(self, rotation: Quat) -> bool:
+        """Return whether the rotation is within the limit and the bone fully compliant."""
+        return self.compliance == 1.0 and self.is_within(rotation)
+
+    def is_within(self, rotation: Quat) -> bool:
+        """Return whether the rotation is within the limit."""
+        return abs(_cosine(rotation, self.allowed(rotation))) > 1.0 - KEPT
+
+
+@final
+class Linkage:
+    """A tree of bones and its effectors.
+
+    Attributes:
+        bones: Each after its parent.
+        effectors: At least one.
+        parent: The axes of the first bone's parent.
+        root: The position of the first bone's head.
+        root_compliance: The distance that the root moves where a bone would turn by a radian.
+        reach: The length of the longest path from the root to an effector.
+        tried_root: The position of the first bone's head after the current iteration.
+        system: The equations between the effectors.
+    """
+
+    __slots__ = (
+        "bones",
+        "effectors",
+        "parent",
+        "reach",
+        "root",
+        "root_compliance",
+        "system",
+        "tried_root",
+    )
+    bones: list[ConstrainedBone]
+    effectors: list[Effector]
+    parent: Mat3
+    root: Vec
+    root_compliance: float
+    reach: float
+    tried_root: Vec
+    system: System
+
+    def __init__(
+        self,
+        bones: list[ConstrainedBone],
+        effectors: list[Effector],
+        parent: Mat3,
+        root: Vec,
+        root_weight: float = 0.0,
+    ) -> None:
+        """Find the bones that carry each effector, and take the FK pose."""
+        self.bones = bones
+        self.effectors = effectors
+        self.parent = parent
+        self.root = root
+        self.tried_root = root
+        for bone in bones:
+            bone.levers = []
+            bone.rotation = bone.given
+        for number, effector in enumerate(effectors):
+            i = effector.bone
+            while i >= 0:
+                bones[i].levers.append(Lever(number, effector))
+                i = bones[i].parent
+        self.system = System(effectors)
+        self.place()
+        # Measured in the pose, so that all scales count.
+        self.reach = 0.0
+        for effector in effectors:
+            i = effector.bone
+            reach = length(sub(effector.place, bones[i].head))
+            while bones[i].parent >= 0:
+                reach += length(sub(bones[i].head, bones[bones[i].parent].head))
+                i = bones[i].parent
+            self.reach = max(self.reach, reach)
+        self.root_compliance = root_weight * self.reach
+
+    def place(self) -> float:
+        """Pose everything by the bones' rotations; return the residual.
+
+        That is the root of the weighted sum of the squared gaps.
+        """
+        for bone in self.bones:
+            axes, head = self.parent, self.root
+            if bone.parent >= 0:
+                parent = self.bones[bone.parent]
+                axes, head = parent.posed, add(parent.head, mat_apply(parent.posed, bone.at))
+            inherited, post_scale = inherited_axes(bone.bone, axes)
+            bone.axes = inherited
+            bone.head = head
+            bone.posed = turned_axes(inherited, bone.rotation, bone.scale, post_scale)
+        missed = 0.0
+        for effector in self.effectors:
+            bone = self.bones[effector.bone]
+            effector.place = add(bone.head, mat_apply(bone.posed, effector.point))
+            gap = scaled(sub(effector.target, effector.place), effector.pull)
+            effector.gap = gap
+            missed += dot(gap, gap)
+        return sqrt(missed)
+
+    def rotations(self) -> list[Quat]:
+        """Return the rotations of the bones."""
+        return [bone.rotation for bone in self.bones]
+
+
+def solve_with_limits(
+    linkage: Linkage,
+    starts: list[list[Quat]],
+    near_enough: float,
+    tolerance: float,
+    seeks: bool = True,
+) -> tuple[float, int]:
+    """Bring bones into their limits, with the effectors as near to their targets as these allow.
+
+    The solved positions are a good start, but may be in the basin of another minimum. If no given
+    start succeeds, further ones are tried, spread evenly over the limits and always the same.
+
+    Args:
+        linkage: Its rotations are set, and its root if that is free.
+        starts: Local rotations of all bones, the most promising ones first.
+        near_enough: The residual at which to stop.
+        tolerance: The residual above which to try another start.
+        seeks: Whether to try any start but the first.
+
+    Returns:
+        The residual, and the iterations used.
+    """
+    bones, root = linkage.bones, linkage.root
+    is_limited = any([bone.limit is not None for bone in bones])
+    best: list[Quat] = []
+    best_root = root
+    least = 0.0
+    start = steps = 0
+    while start == 0 or (seeks and least > tolerance and steps < ALL_STEPS):
+        if start >= len(starts) and not is_limited:
+            break
+        linkage.root = root
+        for i, bone in enumerate(bones):
+            if start < len(starts):
+                rotation = starts[start][i]
+            elif bone.limit is None:
+                rotation = starts[0][i]
+            else:
+                rotation = bone.limit.inside(spread(start, i))
+            bone.rotation = bone.allowed(slerp(bone.given, rotation, bone.compliance))
+        missed, made = _minimize(linkage, near_enough, STEPS, GAIN)
+        steps += made
+        if not best or missed < least:
+            least = missed
+            best, best_root = linkage.rotations(), linkage.root
+        start += 1
+    linkage.root = best_root
+    for i, bone in enumerate(bones):
+        bone.rotation = best[i]
+    if least > tolerance:
+        least, made = _minimize(linkage, near_enough, ALL_STEPS, LEAST_GAIN)
+        steps += made
+    return least, steps
+
+
+def spread(start: int, index: int) -> Vec:
+    """Return a point of a low-discrepancy sequence in the unit cube.
+
+    M. Roberts, “The unreasonable effectiveness of quasirandom sequences”, 2018, in three
+    dimensions.
+    """
+    n = float(start + 7 * index)
+    return (n * 0.8191725134) % 1.0, (n * 0.6710436067) % 1.0, (n * 0.5497004779) % 1.0
+
+
+def follow(bones: list[ConstrainedBone], joints: list[Vec], parent: Mat3, turn: Quat) -> list[Quat]:
+    """Return the rotations that point a chain at solved joints as far as its limits allow.
+
+    Args:
+        bones: The chain, from the root on.
+        joints: The heads of the bones, and the tip.
+        parent: The axes of the root bone's parent.
+        turn: The rotation of the chain as a whole.
+    """
+    axes = parent
+    rotations: list[Quat] = []
+    for i, bone in enumerate(bones):
+        inherited, post_scale = inherited_axes(bone.bone, axes)
+        way = sub(joints[i + 1], joints[i])
+        if i + 1 < len(bones):
+            beyond = sub(joints[i + 2], joints[i + 1])
+            rotation = pointed(bones, i, inherited, way, bones[i + 1], beyond, turn)
+        else:
+            rotation = pointed(bones, i, inherited, way, None, ORIGIN, turn)
+        turn = QUAT_IDENTITY  # The others are carried along.
+        rotations.append(rotation)
+        axes = turned_axes(inherited, rotation, bone.scale, post_scale)
+    return rotations
+
+
+def pointed(
+    bones: list[ConstrainedBone],
+    index: int,
+    inherited: Mat3,
+    way: Vec,
+    child: ConstrainedBone | None,
+    beyond: Vec,
+    turn: Quat = QUAT_IDENTITY,
+) -> Quat:
+    """Return the rotation that points a bone in a direction, as far as its limit allows.
+
+    A bone that carries a hinge is twisted, so that the hinge can bend to the side of the solved
+    joints. A hinge that nothing can twist keeps the FK pose: the solved positions know nothing of
+    its axis.
+
+    Args:
+        bones: All bones.
+        index: The index of the bone.
+        inherited: The axes in which its rotation acts.
+        way: The vector from its head to where its arm should end.
+        child: The bone that begins there, if there is just one.
+        beyond: The vector along the child.
+        turn: A rotation from the FK pose that comes before the smallest one to the direction.
+    """
+    bone = bones[index]
+    rotation = swung(bone, inherited, way, turn)
+    if isinstance(bone.limit, Hinge):
+        if bone.parent < 0 or isinstance(bones[bone.parent].limit, Hinge):
+            rotation = bone.given
+    elif child is not None and isinstance(child.limit, Hinge):
+        onward = inverse_direction(inherited, beyond)
+        rotation = _twisted(rotation, onward, bone, child, child.limit)
+    return bone.allowed(slerp(bone.given, rotation, bone.compliance))
+
+
+def swung(bone: ConstrainedBone, inherited: Mat3, way: Vec, turn: Quat) -> Quat:
+    """Return the FK pose's rotation, turned and then swung to point the arm in a direction."""
+    start = rotate(bone.given, times(bone.arm, bone.scale))
+    swing = turned_to(inherited, start, way, mat_columns(inherited)[0], turn)
+    return quat_product(swing, bone.given)
+
+
+def _twisted(
+    rotation: Quat, way: Vec, bone: ConstrainedBone, child: ConstrainedBone, hinge: Hinge
+) -> Quat:
+    """Return the rotation, twisted so that the child's hinge can point it in a direction.
+
+    Twist keeps the component of the child's direction along the bone. The hinge's angle is
+    therefore one of the two that give that component, and the twist does the rest.
+    """
+    along = unit(bone.arm)
+    arm = unit(child.arm)
+    wanted = unit(rotate(_undone(rotation), way))
+    if along is None or arm is None or wanted is None:
+        return rotation
+    rest = child.bone.rest
+    axis, arm = mat_apply(rest, hinge.axis), mat_apply(rest, arm)
+    fixed = scaled(axis, dot(axis, arm))
+    a, b, c = dot(along, fixed), dot(along, sub(arm, fixed)), dot(along, cross(axis, arm))
+    size = sqrt(b * b + c * c)
+    if size < 1e-9:
+        return rotation
+    middle = atan2(c, b)
+    spread = acos(max(-1.0, min(1.0, (dot(along, wanted) - a) / size)))
+    best = 0.0
+    nearest = -1.0
+    for angle in (middle - spread, middle + spread):
+        turn = quat_about(hinge.axis, angle)
+        allowed = hinge.nearest(turn)
+        cosine = abs(_cosine(turn, allowed))
+        child_way = mat_apply(rest, rotate(allowed, unit(child.arm) or arm))
+        side, wanted_side = cross(along, child_way), cross(along, wanted)
+        if length(side) < 1e-6 or length(wanted_side) < 1e-6:
+            continue  # It is straight: twist has no effect.
+        twist = atan2(dot(along, cross(side, wanted_side)), dot(side, wanted_side))
+        # If the hinge allows both angles, take the smaller twist.
+        is_as_near = abs(cosine - nearest) <= 1e-9
+        if (is_as_near and abs(twist) < abs(best)) or (not is_as_near and cosine > nearest):
+            nearest, best = max(nearest, cosine), twist
+    return quat_product(rotation, quat_about(along, best))
+
+
+def _minimize(
+    linkage: Linkage, near_enough: float, most: int, least_gain: float
+) -> tuple[float, int]:
+    """Minimize the gaps from a start within the limits.
+
+    Levenberg–Marquardt on the local rotations, and on the root's position if it is free. A joint
+    that reaches its limit becomes an active constraint, and the others make up for it in the same
+    iteration.
+
+    Returns:
+        The residual, and the iterations used.
+    """
+    missed = linkage.place()
+    for effector in linkage.effectors:
+        effector.force = ORIGIN
+    unit_damping = linkage.reach * linkage.reach
+    damping = 1e-3
+    steps = 0
+    while steps < most and missed > near_enough:
+        steps += 1
+        expected = missed - _step(linkage, damping * unit_damping)
+        if expected < least_gain * missed:
+            break
+        _swap(linkage)
+        now = linkage.place()
+        is_good = missed - now > 0.25 * expected
+        if now < missed:
+            missed = now
+        else:
+            _swap(linkage)
+            linkage.place()
+        damping = max(damping * 0.2, 1e-9) if is_good else damping * 6.0
+    return missed, steps
+
+
+def _swap(linkage: Linkage) -> None:
+    """Swap the tried pose and the current one."""
+    linkage.root, linkage.tried_root = linkage.tried_root, linkage.root
+    for bone in linkage.bones:
+        bone.rotation, bone.tried = bone.tried, bone.rotation
+
+
+def _step(linkage: Linkage, damping: float) -> float:
+    """Find the damped least-squares step that leaves no limit.
+
+    With the effectors' velocities under unit rotations as the columns of J, the step is Jᵀ f with
+    the forces f = (J Jᵀ + damping)⁻¹ gaps. A bone at the end of its limit that is pulled outward
+    does not turn in that direction. The active set and the forces depend on each other, and are
+    found alternately, from the forces of the last iteration on.
+
+    Returns:
+        What is missed then, to first order: damping · |f|.
+    """
+    bones, effectors, system = linkage.bones, linkage.effectors, linkage.system
+    for bone in bones:
+        bone.active_axes = []
+        bone.edges = [] if bone.limit is None else bone.limit.normals(bone.rotation)
+        bone.active = 0
+        _measure_motions(bone)
+        _pulled(bone)
+    for _ in range(ROUNDS):
+        system.reset(damping)
+        for bone in bones:
+            system.add_rotation(bone.levers)
+        if linkage.root_compliance > 0.0:
+            system.add_translation(linkage.root_compliance)
+        system.solve()
+        has_changed = False
+        for bone in bones:
+            has_changed = _pulled(bone) or has_changed
+        if not has_changed:
+            break
+    for bone in bones:
+        angle = length(bone.turn)
+        # Beyond a radian a first-order step means nothing.
+        turn = scaled(bone.turn, 1.0 / angle) if angle > 1.0 else bone.turn
+        turned = quat_unit(quat_product(quat_exp(turn), bone.rotation))
+        bone.tried = bone.allowed(turned)
+    linkage.tried_root = add(linkage.root, _root_motion(linkage))
+    left = 0.0
+    for effector in effectors:
+        left += dot(effector.force, effector.force)
+    return damping * sqrt(left)
+
+
+def _measure_motions(bone: ConstrainedBone) -> None:
+    """Set how the bone's rotation moves the effectors that it carries."""
+    m0, m1, m2, m3, m4, m5, m6, m7, m8 = bone.axes
+    back = mat_inverse(bone.axes)
+    for lever in bone.levers:
+        effector = lever.effector
+        # In the inherited axes, even if they are sheared.
+        x, y, z = mat_apply(back, sub(effector.place, bone.head))
+        factor = effector.pull * bone.compliance
+        x *= factor
+        y *= factor
+        z *= factor
+        # The axes times (e × arm), for the unit vectors e.
+        lever.motion = (
+            m2 * y - m1 * z,
+            m0 * z - m2 * x,
+            m1 * x - m0 * y,
+            m5 * y - m4 * z,
+            m3 * z - m5 * x,
+            m4 * x - m3 * y,
+            m8 * y - m7 * z,
+            m6 * z - m8 * x,
+            m7 * x - m6 * y,
+        )
+        if isinstance(bone.limit, Hinge):
+            lever.motion = mat_product(lever.motion, bone.limit.along)
+        lever.motion_left = lever.motion
+
+
+def _leave_free(bone: ConstrainedBone) -> None:
+    """Set the motions that the active constraints leave."""
+    axes = bone.active_axes
+    if not axes:
+        left = IDENTITY
+    elif isinstance(bone.limit, Hinge) or len(axes) > 2:
+        left = ZEROS
+    elif len(axes) == 2:
+        axis = cross(axes[0], axes[1])
+        left = add_product(ZEROS, axis, axis)
+    else:
+        left = add_product(IDENTITY, scaled(axes[0], -1.0), axes[0])
+    for lever in bone.levers:
+        lever.motion_left = mat_product(lever.motion, left)
+
+
+def _root_motion(linkage: Linkage) -> Vec:
+    pull = ORIGIN
+    for effector in linkage.effectors:
+        pull = add(pull, scaled(effector.force, effector.pull))
+    return scaled(pull, linkage.root_compliance * linkage.root_compliance)
+
+
+def _pulled(bone: ConstrainedBone) -> bool:
+    """Set a bone's step from the forces; return whether its active set changed."""
+    x = y = z = 0.0
+    for lever in bone.levers:
+        # Jᵀ f.
+        m0, m1, m2, m3, m4, m5, m6, m7, m8 = lever.motion
+        fx, fy, fz = lever.effector.force
+        x += m0 * fx + m3 * fy + m6 * fz
+        y += m1 * fx + m4 * fy + m7 * fz
+        z += m2 * fx + m5 * fy + m8 * fz
+    bone.turn = turn = scaled((x, y, z), bone.compliance)
+    if not bone.edges:
+        return False
+    active_axes: list[Vec] = []
+    active = 0
+    # Twice: stopped by one constraint it may run into another.
+    for _ in range(2):
+        for i, edge in enumerate(bone.edges):
+            if active & (1 << i) or len(active_axes) > 2 or dot(edge, turn) <= 0.0:
+                continue
+            active |= 1 << i
+            axis = edge
+            for known in active_axes:
+                axis = sub(axis, scaled(known, dot(axis, known)))
+            size = length(axis)
+            if size > 1e-6:
+                axis = scaled(axis, 1.0 / size)
+                active_axes.append(axis)
+                turn = sub(turn, scaled(axis, dot(axis, turn)))
+    has_changed = active != bone.active
+    bone.turn, bone.active_axes, bone.active = turn, active_axes, active
+    if has_changed:
+        _leave_free(bone)
+    return has_changed
+
+
+def _cosine(a: Quat, b: Quat) -> float:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+
+
+def _undone(rotation: Quat) -> Quat:
+    return (rotation[0], -rotation[1], -rotation[2], -rotation[3])

@@ -1,0 +1,246 @@
+"""Reaching for a point: the positions are solved, and the bones follow them."""
+
+from collections.abc import Sequence
+
+from .bend import bend_of, eased, swivel_to, swivel_turn
+from .block_solver import Effector
+from .bones import inherited_axes, turned_to
+from .chain import Chain, Goal, Point, Solution, State, in_space, measured
+from .frames import point_in
+from .joint import Joint
+from .landing import EXACT
+from .limit_solver import Linkage, follow, solve_with_limits
+from .posture import ChainInput, ChainLink, Posture, chain_frames, rotations_of
+from .solve import solve
+from .vectors import (
+    ORIGIN,
+    QUAT_IDENTITY,
+    Mat3,
+    Quat,
+    Vec,
+    add,
+    length,
+    mat_apply,
+    mat_columns,
+    mat_product,
+    quat_compatible,
+    quat_in_axes,
+    quat_matrix,
+    quat_product,
+    scale_columns,
+    sub,
+    times,
+    unit,
+)
+
+SOLVED = 0.99
+"""The share of the tolerance for the positions; the rest is for the bones that follow them."""
+
+UNEVEN_ROUNDS = 60
+"""The most solves for one chain whose lengths change as it turns (see `pose_chain`)."""
+
+WHOLE_ROUNDS = 8
+"""The solves that take the new lengths as they are; later ones are under-relaxed."""
+
+
+BIAS = 0.9
+"""The most by which bias lowers the compliance of the bones at one end of a chain."""
+
+STRAIGHTENING = 0.05
+"""The last share of the reach over which bias fades: a straight chain has none."""
+
+
+def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance: float) -> Posture:
+    """Solve the positions, let the bones follow, and bring them into their limits.
+
+    See `pose_chain` for the arguments.
+    """
+    aimed = chain.chain
+    rounds = 0
+    while True:
+        solution = solve(aimed, goal, solver, iterations, SOLVED * tolerance)
+        numbers, size, tip, missed = _swung(chain, solution)
+        rounds += 1
+        if missed <= (1.0 - SOLVED) * tolerance * size or rounds == UNEVEN_ROUNDS:
+            break
+        share = min(1.0, WHOLE_ROUNDS / rounds)
+        changes = zip(aimed.bone_lengths(), _lengths(chain, numbers), strict=True)
+        mixed = tuple([old + share * (new - old) for old, new in changes])
+        aimed = Chain(chain.joints, chain.chain.bend, mixed, chain.chain.is_sure)
+    reached = distance_to(tip, goal.target) <= (1.0 + 1e-9) * tolerance * size
+    state: State = "REACHED" if reached else "OUT_OF_REACH"
+    posture = Posture(numbers, tip, state, goal, solution)
+    if chain.constrained:
+        posture = limited(posture, chain, tolerance)
+    return posture
+
+
+def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
+    """Return a solved pose brought into the joints' limits, the tip as near as these allow."""
+    solved = rotations_of(posture.numbers)
+    constrained = chain.constrained
+    if chain.bias != 0.0:
+        _bias(chain, posture.solution)
+    if not chain.is_started and all([bone.keeps(solved[i]) for i, bone in enumerate(constrained)]):
+        return posture
+    solution, target = posture.solution, posture.solution.aimed_at()
+    joints = [in_space(joint) for joint in solution.joints]
+    size = chain.chain.scale
+    near_enough = min(tolerance, EXACT) * size
+    effector = Effector(len(constrained) - 1, chain.links[-1].arm, target)
+    linkage = Linkage(constrained, [effector], chain.parent[0], joints[0])
+    if chain.is_started:
+        starts = [_facing_pole(posture, chain, list(chain.rotations))]
+    else:
+        followed = follow(constrained, joints, chain.parent[0], solution.turn)
+        starts = [followed, solved, list(chain.rotations), [QUAT_IDENTITY] * len(constrained)]
+    missed, steps = solve_with_limits(
+        linkage, starts, near_enough, tolerance * size, not chain.is_started
+    )
+    rotations = [quat_compatible(bone.rotation, bone.given) for bone in constrained]
+    if chain.is_only_biased and not chain.is_started and posture.goal.pole is not None:
+        rotations = _facing_pole(posture, chain, rotations)
+    tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
+    state: State = posture.state  # With softness it may be out of reach all the same.
+    if missed > tolerance * size:
+        state = "LIMITED" if solution.in_reach else "OUT_OF_REACH"
+    missed = distance_to(tip, posture.goal.target)
+    if missed <= tolerance * size:
+        state = "REACHED"
+    numbers = [number for rotation in rotations for number in rotation]
+    limited_solution = Solution(
+        solution.chain,
+        solution.moved,
+        state,
+        solution.in_reach,
+        missed,
+        solution.iterations_used + steps,
+        solution.aim,
+        solution.turn,
+        solution.normal,
+    )
+    return Posture(numbers, tip, state, posture.goal, limited_solution)
+
+
+def _bias(chain: ChainInput, solution: Solution) -> None:
+    """Lower the compliance of the bones at one end of a chain, unless it has to be straight."""
+    left = 1.0 - length(solution.aim) / max(solution.chain.outer, 1e-300)
+    bias = BIAS * abs(chain.bias) * eased(max(0.0, left) / STRAIGHTENING)
+    last = max(1, len(chain.constrained) - 1)
+    for i, bone in enumerate(chain.constrained):
+        way = i / last
+        bone.compliance = (1.0 - bone.stiffness) * (
+            1.0 - bias * (way if chain.bias < 0.0 else 1.0 - way)
+        )
+
+
+def _facing_pole(posture: Posture, chain: ChainInput, rotations: list[Quat]) -> list[Quat]:
+    """Return the rotations of a chain swivelled about root → target to face its pole."""
+    solution, goal = posture.solution, posture.goal
+    root, scale = solution.chain.root, solution.chain.scale
+    frames = chain_frames(chain, rotations)
+    places = [head for _, head in frames]
+    places.append(point_in(frames[-1], chain.links[-1].arm))
+    joints = [Joint(*measured(place, root, scale), size=0.0) for place in places]
+    axis = unit(solution.aim)
+    if axis is None or goal.pole is None:
+        return rotations
+    bend, _ = bend_of(joints, axis)
+    pole = measured(goal.pole, root, scale)
+    swivel = swivel_to(pole, bend, axis, goal.pole_angle, goal.pole_weight)
+    turn = swivel_turn(axis, swivel)
+    inherited, _ = inherited_axes(chain.links[0].bone, chain.parent[0])
+    return [quat_product(quat_in_axes(inherited, turn), rotations[0]), *rotations[1:]]
+
+
+def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, Vec, float]:
+    """Point each bone, from the root on, at its solved next joint.
+
+    Returns:
+        The local rotations, four numbers a bone; the length of the chain, the position of its
+        tip, and the distance from there to the solved one.
+    """
+    parent, head = chain.parent[0], chain.root
+    joints = solution.moved
+    root, scale = solution.chain.root, solution.chain.scale
+    rx, ry, rz = root
+    numbers: list[float] = []
+    size = 0.0
+    gap = ORIGIN
+    turn = solution.turn
+    for i, link in enumerate(chain.links):
+        joint = joints[i + 1]
+        x, y, z = head
+        to_joint = (
+            rx + joint.x * scale - x,
+            ry + joint.y * scale - y,
+            rz + joint.z * scale - z,
+        )
+        rotation, parent = _pointed(link, parent, to_joint, solution.normal, turn)
+        turn = QUAT_IDENTITY  # The others are carried along.
+        numbers.extend(rotation)
+        along = mat_apply(parent, link.arm)
+        size += length(along)
+        head = add(head, along)
+        gap = sub(along, to_joint)
+    return numbers, size, head, length(gap)
+
+
+def swing_along(
+    chain: ChainInput, joints: Sequence[Vec]
+) -> tuple[list[float], Vec, tuple[float, ...]]:
+    """Point each bone, from the root on, in the direction from its joint to the next one.
+
+    Args:
+        chain: The bones and their FK pose.
+        joints: One more than there are bones, in armature space.
+
+    Returns:
+        The local rotations, four numbers a bone; the position of the tip; the lengths of the
+        bones, which under uneven scale differ from the distances of the joints.
+    """
+    parent, head = chain.parent[0], chain.root
+    numbers: list[float] = []
+    lengths: list[float] = []
+    for i, link in enumerate(chain.links):
+        way = sub(joints[i + 1], joints[i])
+        rotation, parent = _pointed(link, parent, way, mat_columns(parent)[0])
+        numbers.extend(rotation)
+        along = mat_apply(parent, link.arm)
+        lengths.append(length(along))
+        head = add(head, along)
+    return numbers, head, tuple(lengths)
+
+
+def _pointed(
+    link: ChainLink, parent: Mat3, towards: Vec, normal: Vec, turn: Quat = QUAT_IDENTITY
+) -> tuple[Quat, Mat3]:
+    """Return a bone's local rotation, turned and then pointed in a direction, and its posed axes.
+
+    Args:
+        link: The bone.
+        parent: The axes of its parent.
+        towards: The direction.
+        normal: The axis if the direction is opposite.
+        turn: A rotation from the FK pose that comes before the smallest one to the direction.
+    """
+    stretch, aim = link.scale, link.aim
+    if link.is_plain:
+        axes = mat_product(parent, link.turn)
+    else:
+        axes, stretch = link.unscaled(parent)
+        aim = times(link.arm, stretch)
+    swing = turned_to(axes, aim, towards, normal, turn)
+    rotation = quat_product(link.rotation, swing)
+    return rotation, scale_columns(mat_product(axes, quat_matrix(swing)), stretch)
+
+
+def _lengths(chain: ChainInput, numbers: list[float]) -> list[float]:
+    """Return the lengths that the bones have under the given rotations."""
+    frames = chain_frames(chain, rotations_of(numbers))
+    return [length(mat_apply(frames[i][0], link.arm)) for i, link in enumerate(chain.links)]
+
+
+def distance_to(a: Vec, b: Point) -> float:
+    """Return the distance between two points in three dimensions."""
+    return length((a[0] - b[0], a[1] - b[1], a[2] - b[2]))

@@ -1,0 +1,397 @@
+"""The orientation of a tip bone, and how the bones before it reach.
+
+The tip bone is called the hand, the bones before it the limb. The limb is solved for the position
+of the oriented hand's head that puts the tip on the target.
+"""
+
+from collections.abc import Sequence
+from typing import Final, final
+
+from .block_solver import Effector
+from .bones import Local, facing, inherited_axes, turned_axes
+from .chain import Goal, Point, State, in_space
+from .frames import Frame, point_in
+from .landing import EXACT
+from .limit_solver import ConstrainedBone, Linkage, solve_with_limits
+from .posture import ChainInput, Posture, chain_frames
+from .reach import distance_to
+from .stretch import Stretch, reach_stretched
+from .twist import with_shared_twist
+from .vectors import (
+    IDENTITY,
+    ORIGIN,
+    Mat3,
+    Quat,
+    Vec,
+    add,
+    dot,
+    length,
+    mat_apply,
+    mat_columns,
+    mat_from_columns,
+    mat_product,
+    mix,
+    orthonormalize,
+    quat_angle,
+    quat_compatible,
+    quat_matrix,
+    scale_columns,
+    scaled,
+    slerp,
+    sub,
+)
+
+ROUNDS: Final = 30
+"""The most solves for the hand's head. One is enough, unless a limit or uneven scale changes the
+vector from there to the tip as the limb turns."""
+
+
+@final
+class Tip:
+    """The target orientation of a tip bone.
+
+    Attributes:
+        ahead: The direction of its Y axis, a unit vector.
+        up: The direction of its Z axis, perpendicular to that.
+        weight: From 0, which leaves the hand to the chain, to 1.
+        spread: The share of its twist that is spread over the bones before it, from 0 to 1.
+    """
+
+    __slots__ = ("ahead", "spread", "up", "weight")
+    ahead: Vec
+    up: Vec
+    weight: float
+    spread: float
+
+    def __init__(self, axes: Mat3, weight: float = 1.0, spread: float = 0.0) -> None:
+        """Take the orientation.
+
+        Args:
+            axes: The axes to match, in the space of the goal. Only Y, and the component of Z
+                perpendicular to it, count: not scale, shear or mirroring.
+            weight: See above.
+            spread: See above.
+
+        Raises:
+            ValueError: If the axes have no orientation, or a number is not from 0 to 1.
+        """
+        upright = orthonormalize(axes)
+        if upright is None:
+            raise ValueError("the tip has no orientation: give axes Y and Z that differ")
+        if not 0.0 <= weight <= 1.0 or not 0.0 <= spread <= 1.0:
+            raise ValueError("the weight and the spread of the tip must be from 0 to 1")
+        _, self.ahead, self.up = mat_columns(upright)
+        self.weight = weight
+        self.spread = spread
+
+    def seen_from(self, to_there: Mat3) -> "Tip":
+        """Return the same in another space, given the matrix that takes directions there."""
+        axes = mat_from_columns(ORIGIN, self.ahead, self.up)
+        return Tip(mat_product(to_there, axes), self.weight, self.spread)
+
+
+def reach_oriented(
+    chain: ChainInput,
+    goal: Goal,
+    solver: str,
+    iterations: int,
+    tolerance: float,
+    tip: Tip,
+    stretch: Stretch | None = None,
+) -> Posture:
+    """Solve a chain with an oriented hand; see `pose_chain` for the arguments.
+
+    Between the weights 0 and 1 the two solutions are blended bone by bone, and the limb reaches
+    once more from there, with the blended hand. Only the limb stretches.
+
+    Raises:
+        ValueError: If the chain has no hand, or the solver does not fit its number of bones.
+    """
+    hand, limb = chain.hand, chain.limb or chain
+    if hand is None:
+        raise ValueError("the chain has no bone that can be oriented: make it with a hand")
+    if solver == "TWO_BONE" and 2 not in (len(limb.links), len(chain.links)):
+        raise ValueError("TWO_BONE solves limbs of two bones: choose FABRIK or CCD")
+    if tip.weight == 0.0:
+        return _plain(chain, hand, goal, solver, iterations, tolerance, stretch)
+    full = _oriented(limb, hand, goal, solver, iterations, tolerance, tip, stretch)
+    if tip.weight == 1.0:
+        return full
+    plain = _plain(chain, hand, goal, solver, iterations, tolerance, stretch)
+    pairs = zip(plain.rotations, full.rotations, strict=True)
+    mixed = [slerp(a, b, tip.weight) for a, b in pairs]
+    start = limb.turned(mixed[:-1])
+    scale = mix(plain.scales[-1], hand.scale, tip.weight) if plain.scales else hand.scale
+    constrained = _other(hand, mixed[-1], scale, hand.stiffness)
+    posture = _oriented(
+        start,
+        constrained,
+        goal,
+        solver,
+        iterations,
+        tolerance,
+        Tip(_axes_of(start, constrained)),
+        stretch,
+    )
+    # The error is that of the full orientation, also at a partial weight.
+    return _posture(
+        posture,
+        limb,
+        hand,
+        posture.rotations,
+        max(full.orientation_error, posture.orientation_error),
+    )
+
+
+def _plain(
+    chain: ChainInput,
+    hand: ConstrainedBone,
+    goal: Goal,
+    solver: str,
+    iterations: int,
+    tolerance: float,
+    stretch: Stretch | None,
+) -> Posture:
+    """Return the chain without orienting the hand."""
+    solver = fitting(solver, chain)
+    posture = reach_stretched(chain, goal, solver, iterations, tolerance, stretch)
+    if chain.limb is None:
+        posture.numbers.extend(hand.given)
+        posture.scales = _with_hand(posture.scales, hand)
+    return posture
+
+
+def _with_hand(scales: tuple[Vec, ...], hand: ConstrainedBone) -> tuple[Vec, ...]:
+    """Return the scales of a limb and its hand; none if the limb has not stretched."""
+    return (*scales, hand.scale) if scales else ()
+
+
+def _other(hand: ConstrainedBone, rotation: Quat, scale: Vec, stiffness: float) -> ConstrainedBone:
+    """Return the hand under another FK pose."""
+    local = Local(ORIGIN, rotation, scale)
+    return ConstrainedBone(hand.bone, local, hand.parent, hand.at, hand.arm, hand.limit, stiffness)
+
+
+def fitting(solver: str, chain: ChainInput) -> str:
+    """Return the solver; FABRIK in place of one that does not support this number of bones."""
+    return "FABRIK" if solver == "TWO_BONE" and len(chain.links) != 2 else solver
+
+
+def _axes_of(limb: ChainInput, hand: ConstrainedBone) -> Mat3:
+    """Return the axes of the hand, normalized, under the FK pose of both."""
+    carrying = chain_frames(limb, limb.rotations)[-1][0]
+    inherited, post_scale = inherited_axes(hand.bone, carrying)
+    ahead, up = _own_axes(hand, post_scale)
+    turned = mat_product(inherited, quat_matrix(hand.given))
+    return mat_from_columns(ORIGIN, mat_apply(turned, ahead), mat_apply(turned, up))
+
+
+def _own_axes(hand: ConstrainedBone, post_scale: Vec) -> tuple[Vec, Vec]:
+    """Return the directions in the unrotated hand that become its scaled Y and Z axes."""
+    y, z = hand.scale[1] * post_scale[1], hand.scale[2] * post_scale[2]
+    return (0.0, -1.0 if y < 0.0 else 1.0, 0.0), (0.0, 0.0, -1.0 if z < 0.0 else 1.0)
+
+
+def _oriented(
+    limb: ChainInput,
+    hand: ConstrainedBone,
+    goal: Goal,
+    solver: str,
+    iterations: int,
+    tolerance: float,
+    tip: Tip,
+    stretch: Stretch | None,
+) -> Posture:
+    """Return the pose with the hand fully oriented, or as far as its limit allows.
+
+    Args:
+        limb: The bones before the hand.
+        hand: The hand under its FK pose.
+        goal: Of the tip.
+        solver: See `solve`.
+        iterations: See `solve`.
+        tolerance: See `solve`.
+        tip: The orientation; its weight is ignored.
+        stretch: How far the limb may stretch.
+    """
+    solver = fitting(solver, limb)
+    # Nearly always the vector from the hand's head to the tip does not depend on the limb's pose.
+    lever = sub(_handed(limb, hand, [*limb.rotations], tip, 0.0)[1], limb.joints[-1])
+    size = limb.chain.scale + length(lever)
+    secant, step, change = Secant(), ORIGIN, ORIGIN
+    rounds = 0
+    while True:
+        moved = _moved(goal, lever)
+        posture = reach_stretched(limb, moved, solver, iterations, tolerance, stretch)
+        grown = limb.with_scales(posture.scales) if posture.scales else limb
+        rotations, place, orientation_error = _handed(
+            grown, hand, [*posture.rotations], tip, tip.spread
+        )
+        before, change = change, sub(sub(place, posture.tip), lever)
+        rounds += 1
+        if length(change) <= EXACT * size or rounds == ROUNDS:
+            break
+        if rounds > 1:
+            secant.learn(step, sub(change, before))
+        step = secant.step(change, size)
+        lever = add(lever, step)
+    missed = distance_to(place, goal.target)
+    if length(change) > tolerance * size:
+        gap, settled = _settled(grown, hand, rotations, goal.target, tolerance * size)
+        if gap < missed:
+            rotations, missed = settled, gap
+            last = chain_frames(grown, rotations)[-1]
+            place = _place(grown, hand, last, rotations[-1])
+            orientation_error = quat_angle(rotations[-1], _wanted(hand, last[0], tip))
+    reached = missed <= (1.0 + 1e-9) * tolerance * size
+    state: State = "REACHED" if reached else posture.state
+    if not reached and state == "REACHED":
+        state = "OUT_OF_REACH" if hand.limit is None and hand.compliance == 1.0 else "LIMITED"
+    scales = _with_hand(posture.scales, hand)
+    answer = Posture([], place, state, posture.goal, posture.solution, scales)
+    return _posture(answer, limb, hand, rotations, orientation_error)
+
+
+@final
+class Secant:
+    """Broyden's method in three dimensions.
+
+    Attributes:
+        undone: The approximate inverse Jacobian.
+    """
+
+    __slots__ = ("undone",)
+    undone: Mat3
+
+    def __init__(self) -> None:
+        """Begin with the identity."""
+        self.undone = scale_columns(IDENTITY, (-1.0, -1.0, -1.0))
+
+    def step(self, change: Vec, most: float) -> Vec:
+        """Return the step that should cancel a residual, at most ``most`` long."""
+        step = scaled(mat_apply(self.undone, change), -1.0)
+        return scaled(step, min(1.0, most / max(length(step), 1e-300)))
+
+    def learn(self, step: Vec, difference: Vec) -> None:
+        """Update the inverse Jacobian by the difference that a step made."""
+        found = mat_apply(self.undone, difference)
+        size = dot(step, found)
+        if abs(size) < 1e-9 * dot(step, step):
+            return
+        x, y, z = mat_columns(self.undone)
+        row = (dot(step, x) / size, dot(step, y) / size, dot(step, z) / size)
+        error = sub(step, found)
+        self.undone = mat_from_columns(
+            add(x, scaled(error, row[0])),
+            add(y, scaled(error, row[1])),
+            add(z, scaled(error, row[2])),
+        )
+
+
+def _moved(goal: Goal, lever: Vec) -> Goal:
+    """Return the goal of the hand's head, given the vector from there to the tip."""
+    target = sub(in_space(goal.target), lever)
+    return Goal(target, goal.pole, goal.pole_angle, goal.pole_weight, goal.softness, goal.swing)
+
+
+def _posture(
+    posture: Posture,
+    limb: ChainInput,
+    hand: ConstrainedBone,
+    rotations: Sequence[Quat],
+    orientation_error: float,
+) -> Posture:
+    """Return a posture with other rotations, and the state that follows from them."""
+    given = [*limb.rotations, hand.given]
+    numbers: list[float] = []
+    for i, rotation in enumerate(rotations):
+        numbers.extend(quat_compatible(rotation, given[i]))
+    answer = Posture(
+        numbers,
+        posture.tip,
+        posture.state,
+        posture.goal,
+        posture.solution,
+        posture.scales,
+        orientation_error,
+    )
+    if answer.state == "REACHED" and answer.has_orientation_error:
+        answer.state = "LIMITED"
+    return answer
+
+
+def _handed(
+    limb: ChainInput, hand: ConstrainedBone, rotations: list[Quat], tip: Tip, spread: float
+) -> tuple[list[Quat], Vec, float]:
+    """Orient the hand of a limb, as far as its limit allows.
+
+    Returns:
+        The rotations of the limb and the hand, the position of the tip, and the orientation
+        error in radians.
+    """
+    last = chain_frames(limb, rotations)[-1]
+    if spread > 0.0:
+        wanted = _wanted(hand, last[0], tip)
+        rotations = with_shared_twist(limb, rotations, hand, wanted, spread)
+        last = chain_frames(limb, rotations)[-1]
+    rotation, orientation_error = oriented(hand, last[0], tip)
+    return [*rotations, rotation], _place(limb, hand, last, rotation), orientation_error
+
+
+def oriented(hand: ConstrainedBone, carrying: Mat3, tip: Tip) -> tuple[Quat, float]:
+    """Return the local rotation that orients a hand as far as its limit allows, at full weight.
+
+    Args:
+        hand: The hand.
+        carrying: The axes of its parent.
+        tip: The orientation.
+
+    Returns:
+        The rotation, and the orientation error in radians.
+    """
+    wanted = _wanted(hand, carrying, tip)
+    rotation = slerp(hand.given, wanted, hand.compliance) if hand.compliance < 1.0 else wanted
+    rotation = hand.allowed(rotation)
+    return rotation, quat_angle(rotation, wanted)
+
+
+def _wanted(hand: ConstrainedBone, carrying: Mat3, tip: Tip) -> Quat:
+    """Return the local rotation that gives the hand its orientation, without limits.
+
+    It is the FK pose if the parent has zero scale.
+    """
+    inherited, post_scale = inherited_axes(hand.bone, carrying)
+    own = _own_axes(hand, post_scale)
+    return facing(inherited, own, (tip.ahead, tip.up)) or hand.given
+
+
+def _place(limb: ChainInput, hand: ConstrainedBone, last: Frame, rotation: Quat) -> Vec:
+    """Return the position of the tip, given the frame of the limb's last bone."""
+    inherited, post_scale = inherited_axes(hand.bone, last[0])
+    axes = turned_axes(inherited, rotation, hand.scale, post_scale)
+    return add(point_in(last, limb.links[-1].arm), mat_apply(axes, hand.arm))
+
+
+def _settled(
+    limb: ChainInput, hand: ConstrainedBone, rotations: list[Quat], target: Point, near: float
+) -> tuple[float, list[Quat]]:
+    """Bring the tip to the target with the hand fixed to the bone before it.
+
+    For a hand at its limit, or under uneven scale, for which `Secant` does not converge: position
+    comes before orientation.
+
+    Returns:
+        The residual, and the rotations of limb and hand.
+    """
+    bones: list[ConstrainedBone] = []
+    for i, link in enumerate(limb.links):
+        limit = limb.constrained[i].limit if limb.constrained else None
+        stiffness = limb.constrained[i].stiffness if limb.constrained else 0.0
+        at = limb.links[i - 1].arm if i else ORIGIN
+        local = Local(ORIGIN, rotations[i], link.scale)
+        bones.append(ConstrainedBone(link.bone, local, i - 1, at, link.arm, limit, stiffness))
+    bones.append(_other(hand, rotations[-1], hand.scale, 1.0))
+    effector = Effector(len(bones) - 1, hand.arm, in_space(target))
+    linkage = Linkage(bones, [effector], limb.parent[0], limb.root)
+    missed, _ = solve_with_limits(linkage, [rotations], min(near, EXACT), near)
+    return missed, linkage.rotations()

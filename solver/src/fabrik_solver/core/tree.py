@@ -1,0 +1,349 @@
+"""FABRIK on a tree of bones, for the shape in which several effectors reach their targets.
+
+Where branches meet, the sub-base takes the weighted mean of their positions (A. Aristidou and
+J. Lasenby, “FABRIK: A fast, iterative solver for the Inverse Kinematics problem”, Graphical Models
+73, 2011, section 4.2). A bone that carries several joints moves as a rigid body, fitted to them by
+least squares.
+"""
+
+from math import cos, sin
+from typing import Final, final
+
+from .bend import STRAIGHT, bow, side_of
+from .bones import inherited_axes, turned_axes
+from .chain import Chain, measured
+from .joint import copied
+from .limit_solver import ConstrainedBone, Linkage, pointed
+from .vectors import (
+    ORIGIN,
+    QUAT_IDENTITY,
+    ZEROS,
+    Mat3,
+    Quat,
+    Vec,
+    add,
+    add_product,
+    inverse_apply,
+    length,
+    mat_product,
+    mix,
+    quat_matrix,
+    quat_product,
+    quat_unit,
+    rotate,
+    scaled,
+    sub,
+    times,
+    unit,
+    unit_or,
+)
+
+ITERATIONS: Final = 12
+"""The iterations that find the shape. Fixed, as the pose would jump where the number changed;
+`solve_with_limits` closes the gap that is left."""
+
+FIT_ROUNDS: Final = 20
+"""The most iterations of a rigid fit."""
+
+FITS: Final = 1e-12
+NEARLY_FITS: Final = 1e-4
+"""The rotation, in radians, below which a rigid fit has converged; looser while iterating."""
+
+BENT: Final = 0.99
+"""The share of its length to which a straight branch is bent when anything has to move."""
+
+
+@final
+class End:
+    """Where a bone ends, in armature space: the head of one of its children, or an effector.
+
+    Attributes:
+        arm: The vector to it from the bone's head, under the FK pose.
+        weighted_arm: The same times the weight.
+        weighted_offset: The vector from the weighted mean of the ends, times the weight.
+        at: Its position.
+        wanted: Where it is wanted: the effector's target, or the head in the backward pass.
+        weight: The weight of that.
+        share: The same as a share of the sum over the bone's ends.
+    """
+
+    __slots__ = ("arm", "at", "share", "wanted", "weight", "weighted_arm", "weighted_offset")
+    arm: Vec
+    weighted_arm: Vec
+    weighted_offset: Vec
+    at: Vec
+    wanted: Vec
+    weight: float
+    share: float
+
+    def __init__(self, at: Vec, wanted: Vec, weight: float) -> None:
+        self.arm = ORIGIN
+        self.weighted_arm = ORIGIN
+        self.weighted_offset = ORIGIN
+        self.at = at
+        self.wanted = wanted
+        self.weight = weight
+        self.share = 1.0
+
+
+@final
+class Node:
+    """A bone during the iterations.
+
+    Attributes:
+        head: Its head, which is an end of its parent.
+        children: Its children that carry effectors.
+        effectors: The effectors on the bone itself.
+        ends: The heads of the former, then the latter.
+        mean_arm: The vector from its head to the weighted mean of the ends, under the FK pose.
+        size: The length of its first arm.
+        back: The direction against that, under the FK pose.
+        is_rigid: Whether it ends in more than one point.
+        turn: The rotation of a rigid bone from the FK pose.
+    """
+
+    __slots__ = (
+        "back",
+        "children",
+        "effectors",
+        "ends",
+        "head",
+        "is_rigid",
+        "mean_arm",
+        "size",
+        "turn",
+    )
+    head: End
+    children: list[int]
+    effectors: list[int]
+    ends: list[End]
+    mean_arm: Vec
+    size: float
+    back: Vec
+    is_rigid: bool
+    turn: Quat
+
+    def __init__(self, head: Vec) -> None:
+        self.head = End(head, head, 0.0)
+        self.children = []
+        self.effectors = []
+        self.ends = []
+        self.mean_arm = ORIGIN
+        self.size = 0.0
+        self.back = ORIGIN
+        self.is_rigid = False
+        self.turn = QUAT_IDENTITY
+
+
+def shape(linkage: Linkage, bends: list[Vec], iterations: int, tolerance: float) -> list[Quat]:
+    """Iterate from the FK pose, and return the rotations that follow the joints.
+
+    Args:
+        linkage: In its FK pose; it is not changed.
+        bends: For each effector the side to which a straight branch that leads to it bends.
+        iterations: The most iterations.
+        tolerance: The gap, as a share of the linkage's reach, above which straight branches bend.
+    """
+    nodes = _nodes(linkage)
+    missed = max([length(sub(e.target, e.place)) for e in linkage.effectors])
+    urge = min(1.0, missed / (tolerance * linkage.reach))
+    for number in range(len(linkage.effectors)):
+        _bow_branch(nodes, linkage, number, bends[number], urge)
+    carriers = [node for node in nodes if node.ends]
+    root = nodes[0].head
+    for _ in range(min(ITERATIONS, iterations)):
+        _backward(carriers)
+        if linkage.root_compliance > 0.0:
+            share = min(1.0, linkage.root_compliance / linkage.reach)
+            root.at = mix(root.at, root.wanted, share)
+        _forward(carriers)
+    return _followed(nodes, linkage)
+
+
+def _nodes(linkage: Linkage) -> list[Node]:
+    bones = linkage.bones
+    nodes = [Node(bone.head) for bone in bones]
+    for i, bone in enumerate(bones):
+        if bone.parent >= 0 and bone.levers:
+            nodes[bone.parent].children.append(i)
+    for number, effector in enumerate(linkage.effectors):
+        nodes[effector.bone].effectors.append(number)
+    for node in reversed(nodes):
+        node.ends = [nodes[i].head for i in node.children]
+        for number in node.effectors:
+            effector = linkage.effectors[number]
+            node.ends.append(End(effector.place, effector.target, effector.pull * effector.pull))
+        _measure(node, linkage.reach)
+    return nodes
+
+
+def _measure(node: Node, reach: float) -> None:
+    """Set all that the iterations do not change."""
+    head, ends = node.head, node.ends
+    for end in ends:
+        head.weight += end.weight
+    for end in ends:
+        # Weights may be too far apart for their squares.
+        end.share = end.weight / head.weight if head.weight > 0.0 else 1.0 / len(ends)
+        end.arm = sub(end.at, head.at)
+        node.mean_arm = add(node.mean_arm, scaled(end.arm, end.share))
+        node.is_rigid = node.is_rigid or length(sub(end.arm, ends[0].arm)) > STRAIGHT * reach
+    for end in ends:
+        end.weighted_arm = scaled(end.arm, end.weight)
+        end.weighted_offset = scaled(sub(end.arm, node.mean_arm), end.weight)
+    if ends:
+        node.size = length(ends[0].arm)
+        node.back = unit_or(scaled(ends[0].arm, -1.0), ORIGIN)
+
+
+def _bow_branch(nodes: list[Node], linkage: Linkage, number: int, bend: Vec, urge: float) -> None:
+    """Bend the bones that lead to an effector alone, if they are straight (see `bow`).
+
+    They bend as soon as anything has to move, even if their own effector does not: a push along
+    a straight branch's axis cannot bend it.
+    """
+    effector = linkage.effectors[number]
+    path: list[int] = []
+    i = effector.bone
+    while i >= 0 and len(nodes[i].ends) == 1:
+        path.insert(0, i)
+        i = linkage.bones[i].parent
+    if len(path) < 2 or urge == 0.0:
+        return
+    chain = Chain((*[nodes[i].head.at for i in path], effector.place), bend)
+    if chain.aside >= STRAIGHT or chain.scale == 0.0:
+        return
+    joints = copied(chain.start)
+    tip = joints[-1].at()
+    target = measured(effector.target, chain.root, chain.scale)
+    distance = min(length(target), BENT)
+    bent = scaled(unit(target) or chain.axis, max(distance, chain.inner))
+    side = side_of([bend], chain.axis)
+    goal = mix(tip, bent, urge)
+    keep = max(chain.aside / STRAIGHT, 1.0 - length(sub(goal, tip)) / STRAIGHT**2)
+    bow(joints, chain.axis, keep, goal, side)
+    for i, joint in zip(path, joints[1:], strict=True):
+        nodes[i].ends[0].at = add(chain.root, scaled(joint.at(), chain.scale))
+
+
+def _backward(nodes: list[Node]) -> None:
+    """From the effectors on, find the wanted position of each bone's head."""
+    for node in reversed(nodes):
+        head = node.head
+        x = y = z = 0.0
+        for end in node.ends:
+            share = end.share
+            ex, ey, ez = end.wanted
+            x += share * ex
+            y += share * ey
+            z += share * ez
+        place = (x, y, z)
+        if node.is_rigid:
+            spread = ZEROS
+            for end in node.ends:
+                spread = add_product(spread, end.weighted_offset, sub(end.wanted, place))
+            node.turn = fitted(node.turn, spread, NEARLY_FITS)
+            head.wanted = sub(place, rotate(node.turn, node.mean_arm))
+            continue
+        hx, hy, hz = head.at
+        bx, by, bz = unit_or((hx - x, hy - y, hz - z), node.back)
+        size = node.size
+        head.wanted = (x + size * bx, y + size * by, z + size * bz)
+
+
+def _forward(nodes: list[Node]) -> None:
+    """From the root on, point each bone at the wanted ends from its parent's end."""
+    for node in nodes:
+        head = node.head.at
+        hx, hy, hz = head
+        if node.is_rigid:
+            spread = ZEROS
+            for end in node.ends:
+                spread = add_product(spread, end.weighted_arm, sub(end.wanted, head))
+            node.turn = fitted(node.turn, spread, NEARLY_FITS)
+            for end in node.ends:
+                end.at = add(head, rotate(node.turn, end.arm))
+            continue
+        x = y = z = 0.0
+        for end in node.ends:
+            share = end.share
+            ex, ey, ez = end.wanted
+            x += share * (ex - hx)
+            y += share * (ey - hy)
+            z += share * (ez - hz)
+        if x == y == z == 0.0:
+            x, y, z = sub(node.ends[0].at, head)
+        wx, wy, wz = unit_or((x, y, z), ORIGIN)
+        size = node.size
+        place = (hx + size * wx, hy + size * wy, hz + size * wz)
+        for end in node.ends:
+            end.at = place
+
+
+def fitted(turn: Quat, spread: Mat3, near_enough: float) -> Quat:
+    """Return the rotation R that fits arms a to vectors b with weights w by least squares.
+
+    Iterated from a given rotation and staying near it, so that it is continuous (M. Müller,
+    J. Bender, N. Chentanez and M. Macklin, “A robust method to extract the rotational part of
+    deformations”, Motion in Games 2016). Newton's method would need a sixth of the iterations, but
+    turn bodies farther: where the fit is loose, it is good that it lags.
+
+    Args:
+        turn: The rotation to start from.
+        spread: Σ w a bᵀ, all that the fit depends on.
+        near_enough: The angle below which it has converged, in radians.
+    """
+    turned = mat_product(quat_matrix(turn), spread)
+    for _ in range(FIT_ROUNDS):
+        xx, xy, xz, yx, yy, yz, zx, zy, zz = turned
+        # Σ w (R a) × b, and Σ w (R a) · b.
+        x, y, z = yz - zy, zx - xz, xy - yx
+        along = abs(xx + yy + zz)
+        size = length((x, y, z))
+        if size <= near_enough * along or size < 1e-300:
+            break
+        half = 0.5 * size / (along if along > size else size)
+        share = sin(half) / size
+        step = (cos(half), x * share, y * share, z * share)
+        turn = quat_product(step, turn)
+        turned = mat_product(quat_matrix(step), turned)
+    return quat_unit(turn)
+
+
+def _followed(nodes: list[Node], linkage: Linkage) -> list[Quat]:
+    """Return the rotations that point the bones at the joints as far as their limits allow."""
+    bones = linkage.bones
+    axes: list[Mat3] = []
+    rotations: list[Quat] = []
+    for i, bone in enumerate(bones):
+        node = nodes[i]
+        parent = linkage.parent if bone.parent < 0 else axes[bone.parent]
+        inherited, post_scale = inherited_axes(bone.bone, parent)
+        if not node.ends:
+            rotation = bone.given
+        elif node.is_rigid:
+            rotation = _fitted_bone(node, linkage, bone, inherited)
+        else:
+            child = node.children[0] if len(node.children) == 1 else -1
+            way = sub(node.ends[0].at, node.head.at)
+            if child >= 0 and len(nodes[child].ends) == 1:
+                beyond = sub(nodes[child].ends[0].at, nodes[child].head.at)
+                rotation = pointed(bones, i, inherited, way, bones[child], beyond)
+            else:
+                rotation = pointed(bones, i, inherited, way, None, ORIGIN)
+        rotations.append(rotation)
+        axes.append(turned_axes(inherited, rotation, bone.scale, post_scale))
+    return rotations
+
+
+def _fitted_bone(node: Node, linkage: Linkage, bone: ConstrainedBone, inherited: Mat3) -> Quat:
+    """Return the rotation of a rigid bone: the FK pose's, turned by the fit of its ends."""
+    points = [linkage.bones[i].at for i in node.children]
+    points += [linkage.effectors[i].point for i in node.effectors]
+    spread = ZEROS
+    for point, end in zip(points, node.ends, strict=True):
+        arm = rotate(bone.given, times(point, bone.scale))
+        way = inverse_apply(inherited, sub(end.at, node.head.at))
+        spread = add_product(spread, arm, way)
+    turn = fitted(QUAT_IDENTITY, spread, FITS)
+    return bone.allowed(quat_product(turn, bone.given))

@@ -1,0 +1,252 @@
+"""Moving a foot to uneven ground, and lowering the hip so that it reaches.
+
+In stance a foot stays in place. Its offset from the animation is blended from one contact to the
+next during the swing, with no velocity at either end. Over obstacles the foot is lifted in arcs.
+All of it is a function of time, the contacts and the ground.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import acos, ceil, cos, floor, fsum, pi, sqrt
+from typing import NamedTuple
+
+from ..core.vectors import (
+    ORIGIN,
+    QUAT_IDENTITY,
+    Quat,
+    Vec,
+    across,
+    add,
+    cross,
+    dot,
+    length,
+    quat_exp,
+    scaled,
+    sub,
+    sum_of,
+    unit,
+)
+from .easing import smooth, smoother
+
+STEEPEST = 0.5
+"""The cosine of the slope above which a face is a wall: 60°."""
+
+STEPS = 8
+"""The exponent of the power mean that approximates the maximum of several arcs."""
+
+ROOM = 0.5
+"""The share of the leg's remaining extension in the animation that the ground may use up."""
+
+FLAT = 0.2
+"""The vertical share of a leg below which the hip gives up on a foot that is far to the side."""
+
+DEEPEST = 0.5
+"""How far the hip is lowered at most, in legs."""
+
+
+GENTLE = 30.0
+"""The acceleration at which a foot rises over an obstacle if there is time, in legs per second
+squared."""
+
+
+def time_to_rise(height: float, leg: float) -> float:
+    """Return the time in seconds in which the foot of a leg of a length rises by a height.
+
+    The peak acceleration of a movement of minimum jerk is 10/√3 times height over time squared.
+    """
+    if not height > 0.0 or not leg > 0.0:
+        return 0.0
+    return sqrt(10.0 / sqrt(3.0) * height / (GENTLE * leg))
+
+
+def spline_weights(share: float) -> tuple[float, float, float, float]:
+    """Return the weights of four consecutive nodes of a uniform cubic B-spline.
+
+    Args:
+        share: The place between the second node and the third, from 0 to 1.
+    """
+    rest = 1.0 - share
+    return (
+        rest**3 / 6.0,
+        (4.0 - 3.0 * share * share * (1.0 + rest)) / 6.0,
+        (4.0 - 3.0 * rest * rest * (1.0 + share)) / 6.0,
+        share**3 / 6.0,
+    )
+
+
+def is_ground(normal: Vec, up: Vec) -> bool:
+    """Return whether a face is flat enough to stand on."""
+    return dot(normal, up) > STEEPEST
+
+
+def tilt_of(normal: Vec, up: Vec, most: float) -> Vec:
+    """Return the rotation vector from up to a normal, limited to an angle.
+
+    It is perpendicular to up, so that a foot keeps its heading.
+    """
+    axis = unit(cross(up, normal))
+    if axis is None:
+        return ORIGIN
+    return scaled(axis, min(acos(min(1.0, dot(up, normal))), most))
+
+
+def turn_of(tilt: Vec) -> Quat:
+    """Return the rotation of a tilt."""
+    return QUAT_IDENTITY if tilt == ORIGIN else quat_exp(tilt)
+
+
+def influence(height: float, blend: float) -> float:
+    """Return the influence of the ground: 1 up to the blend height, 0 from twice that on.
+
+    Args:
+        height: Of the animated foot above the floor of the animation.
+        blend: The blend height; 0 if the ground always counts.
+    """
+    return 1.0 if blend <= 0.0 else 1.0 - smooth(height / blend - 1.0)
+
+
+class Arc(NamedTuple):
+    """The arc over an obstacle in the way of a swinging foot.
+
+    Attributes:
+        begin: The time at which the foot begins to rise.
+        top: The time at which it passes the obstacle.
+        end: The time from which on it is where it would be without the obstacle.
+        height: By how much it would be too low; nothing is done below 0.
+    """
+
+    begin: float
+    top: float
+    end: float
+    height: float
+
+
+def lift(time: float, arcs: Sequence[Arc]) -> float:
+    """Return how much higher a foot swings for the obstacles in its way.
+
+    Together the arcs are at least as high as the highest of them, and as smooth as each.
+    """
+    high = max((arc.height for arc in arcs), default=0.0)
+    if high <= 0.0:
+        return 0.0
+    total = 0.0
+    for begin, top, end, height in arcs:
+        if height > 0.0 and begin < time < end:
+            share = (time - begin) / (top - begin) if time < top else (end - time) / (end - top)
+            total += float((height / high * smoother(share)) ** STEPS)
+    return high * float(total ** (1.0 / STEPS))
+
+
+class Leg(NamedTuple):
+    """A leg that a hip carries.
+
+    Attributes:
+        root: The animated position of its hip joint.
+        target: The animated position of the foot.
+        goal: The position of the foot on the ground, without the arcs over obstacles: the hip does
+            not rise for them.
+        length: The length of the straight leg.
+        rise: How much higher the ground below it is than the floor of the animation.
+    """
+
+    root: Vec
+    target: Vec
+    goal: Vec
+    length: float
+    rise: float
+
+
+def hip_rise(legs: Sequence[Leg], follow: float) -> float:
+    """Return how far the hip rises with the ground below its feet.
+
+    Args:
+        legs: All its legs, at least one.
+        follow: The share of the mean rise that it takes: 1, or 0 to be lowered only.
+    """
+    return follow * fsum([leg.rise for leg in legs]) / len(legs)
+
+
+def hip_drop(legs: Sequence[Leg], up: Vec, share: float, rise: float) -> float:
+    """Return how far the hip is lowered from there until all feet reach.
+
+    Legs are extended up to a share of their length, so that no knee snaps. A leg that the animation
+    extends farther may use up half of what remains, and one that does not reach in the animation
+    does not reach here.
+
+    Args:
+        legs: All its legs, at least one.
+        up: The unit vector along which it moves.
+        share: The maximum extension of a leg, as a share of its length.
+        rise: How far it has risen with the ground.
+    """
+    return max([0.0, *[_lack(leg, up, share, rise) for leg in legs if leg.length > 0.0]])
+
+
+def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
+    """Return how far the hip moves with its locked feet where the whole capture jumps.
+
+    That is the mean of what the locks keep from the ankles, as far as the hip jumps likewise.
+
+    Args:
+        jumps: For each leg, how far the lock moves its ankle, and where its hip joint is, both
+            relative to their means over a short time.
+    """
+    root = scaled(sum_of([root for _, root in jumps]), 1.0 / len(jumps))
+    total = ORIGIN
+    for lock, _ in jumps:
+        square = dot(lock, lock)
+        if square > 0.0:
+            total = add(total, scaled(lock, min(max(0.0, -dot(root, lock) / square), 1.0)))
+    return scaled(total, 1.0 / len(jumps))
+
+
+def peaks(drops: Mapping[int, float], known: dict[int, float], frames: range, ease: int) -> None:
+    """Find the maximum drop of the hip around each of some frames (a dilation).
+
+    Args:
+        drops: How far it must be lowered, by frame.
+        known: The maxima found so far; the rest is added.
+        frames: The frames, a stride apart, as those of the drops.
+        ease: How many frames before and after count.
+    """
+    beside = (ease // frames.step + 1) * frames.step
+    for frame in frames:
+        if frame not in known:
+            around = range(frame - beside, frame + beside + 1, frames.step)
+            known[frame] = max([drops.get(other, 0.0) for other in around])
+
+
+def foreseen_drop(peaks: Mapping[int, float], time: float, ease: int, stride: int) -> float:
+    """Return how far the hip is lowered at a time, smoothly and in advance.
+
+    The maxima of `peaks` are averaged with a window as wide as theirs, so that the result is never
+    less than what is needed at the time itself.
+
+    Args:
+        peaks: What `peaks` has found for all multiples of the stride in the window.
+        time: The time in frames.
+        ease: Half the width of the window in frames, a multiple of the stride.
+        stride: The distance of the frames that were looked at.
+    """
+    total, weights = 0.0, 0.0
+    for number in range(ceil((time - ease) / stride), floor((time + ease) / stride) + 1):
+        weight = cos(0.5 * pi * (number * stride - time) / ease) ** 2
+        total += weight * peaks[number * stride]
+        weights += weight
+    return total / weights
+
+
+def _lack(leg: Leg, up: Vec, share: float, rise: float) -> float:
+    """Return how far the hip must be lowered for one leg; negative if it could rise."""
+    given = length(sub(leg.root, leg.target))
+    reach = max(share * leg.length, given + ROOM * max(0.0, leg.length - given))
+    apart = add(sub(leg.root, leg.goal), scaled(up, rise))
+    aside = length(across(apart, up))
+    lack = dot(apart, up) - _upright(reach * reach - aside * aside, FLAT * leg.length)
+    return min(lack, DEEPEST * leg.length)
+
+
+def _upright(square: float, least: float) -> float:
+    """Return the square root, continued by its tangent below a least value, where it is steep."""
+    if square >= least * least:
+        return sqrt(square)
+    return 0.5 * (least + square / least)

@@ -1,0 +1,138 @@
+"""Strides: how a foot steps at the speed of its body, so that it stays within reach."""
+
+from math import hypot, inf, sqrt
+from typing import Final, NamedTuple
+
+from ..core.vectors import ORIGIN, Vec, dot, length, scaled, sub
+from .gait import WalkingLeg, WalkSettings
+
+LAND: Final = 0.94
+LOSE: Final = 0.97
+"""Shares of a leg's reach: up to which a foot lands, and from which it has to step."""
+
+SPRAWL: Final = 0.45
+"""The sine of the largest angle of a leg fore and aft for which the body sinks: 27 degrees, as in
+animals that run. For longer strides, steps take less time."""
+
+NARROW: Final = 1e-6
+"""The sine of the angle to straight ahead up to which no leg crosses another."""
+
+LOWEST: Final = 0.2
+"""The least height of a leg's root above its foot, if it does not rest lower, in reaches."""
+
+
+class Stride(NamedTuple):
+    """How a foot steps at the speed of its body.
+
+    Attributes:
+        middle: The offset of the stride's middle from its rest position, in the world: a leg that
+            rests far behind its root cannot trail any further, and so steps farther ahead.
+        limit: The distance from there at which it steps.
+        lead: How far ahead of there it lands, in the world.
+        spare: How far the body can move beyond the limit until the leg is straight.
+    """
+
+    middle: Vec
+    limit: float
+    lead: Vec
+    spare: float
+
+
+STANDING: Final = Stride(ORIGIN, inf, ORIGIN, inf)
+
+
+def stride_of(
+    leg: WalkingLeg, settings: WalkSettings, out: Vec, inward: Vec, velocity: Vec, others: int
+) -> Stride:
+    """Return the stride of a foot, within reach and on its own side of the body.
+
+    Args:
+        leg: Its leg.
+        settings: The settings of the walk.
+        out: The vector from the leg's root to the foot's rest position, in the world.
+        inward: The vector from there to the plane between the left and the right feet.
+        velocity: The velocity of that position relative to the foothold, per frame.
+        others: The number of other groups that step in turn.
+    """
+    speed, far = length(velocity), settings.threshold * leg.reach
+    if speed == 0.0:
+        return Stride(ORIGIN, far, ORIGIN, inf)
+    way = scaled(velocity, 1.0 / speed)
+    step = speed * settings.duration
+    back, front = _room(leg, settings, out, way)
+    waiting = far + step * others
+    # To the side a leg would cross the one opposite. It does so only if the body is too fast.
+    slope, wide = dot(inward, way), dot(inward, inward)
+    if slope > NARROW * sqrt(wide):
+        front = min(front, max(0.95 * wide / slope, waiting - back))
+    elif slope < -NARROW * sqrt(wide):
+        back = min(back, max(-0.95 * wide / slope, waiting - front))
+    # In proportion to speed: a body that hardly moves stands on its rest positions.
+    share = min(1.0, 4.0 * step / far)
+    middle = share * min(max(0.0, waiting - back), 0.9 * front)
+    limit = max(min(far, 0.5 * (back + middle)), 1e-6 * leg.reach)
+    lead = min(min(1.0, 2.0 * step / far) * settings.overshoot * limit, front - middle)
+    return Stride(scaled(way, middle), limit, scaled(way, lead), back + middle - limit)
+
+
+def _room(leg: WalkingLeg, settings: WalkSettings, out: Vec, way: Vec) -> tuple[float, float]:
+    """Return how far behind and ahead of its rest position a foot can be within reach."""
+    along, square = dot(out, way), dot(out, out)
+    reach, landing = losing_reach(leg, settings), landing_reach(leg, settings)
+    back = along * along + reach * reach - square
+    front = along * along + landing * landing - square
+    return (
+        0.95 * max(0.0, along + sqrt(back)) if back > 0.0 else 0.0,
+        0.95 * max(0.0, sqrt(front) - along) if front > 0.0 else 0.0,
+    )
+
+
+def root_height(leg: WalkingLeg, settings: WalkSettings, speed: float, others: int) -> float:
+    """Return the greatest height of a leg's root above its foot at which the stride is in reach.
+
+    Args:
+        leg: The leg.
+        settings: The settings of the walk.
+        speed: The speed of its root relative to the foothold, per frame.
+        others: The number of other groups that step in turn.
+    """
+    reach = 0.5 * (landing_reach(leg, settings) + losing_reach(leg, settings))
+    far = settings.threshold * leg.reach
+    aside = hypot(leg.rest[0] - leg.root[0], leg.rest[1] - leg.root[1])
+    tall = sqrt(max(reach * reach - aside * aside, 0.0))
+    stride = (1.0 + settings.overshoot) * far + speed * settings.duration * others
+    half = max(far, min(0.5 * stride, SPRAWL * tall))
+    return max(sqrt(max(tall * tall - half * half, 0.0)), least_height(leg))
+
+
+def least_height(leg: WalkingLeg) -> float:
+    """Return the least height of a leg's root above its foot, whatever its reach needs."""
+    return min(LOWEST * leg.reach, max(leg.root[2] - leg.rest[2], 0.0))
+
+
+def landing_reach(leg: WalkingLeg, settings: WalkSettings) -> float:
+    """Return the distance from the leg's root within which a foot lands."""
+    return (LAND - settings.bob) * leg.reach
+
+
+def losing_reach(leg: WalkingLeg, settings: WalkSettings) -> float:
+    """Return the distance from the leg's root at which a foot is out of reach."""
+    return (LOSE - settings.bob) * leg.reach
+
+
+def time_left(place: Vec, root: Vec, away: Vec, reach: float) -> float:
+    """Return the frames until a foot is out of reach, at a constant velocity.
+
+    Args:
+        place: The foothold.
+        root: The leg's root.
+        away: The velocity of the root relative to the foothold, per frame.
+        reach: The greatest distance between them.
+    """
+    out = sub(root, place)
+    square, along = dot(away, away), dot(out, away)
+    room = reach * reach - dot(out, out)
+    if room <= 0.0:
+        return 0.0
+    # |out + t away| = reach; the speed is that of a body that does not come back.
+    return inf if square < 1e-24 * room else (sqrt(along * along + square * room) - along) / square

@@ -1,0 +1,445 @@
+"""The travel of a body for which the feet that stand do not slide.
+
+The feet are given relative to a root that stays in place, as in a cycle on the spot. In each step
+from one sample to the next the root translates and rotates over level ground. All steps are one
+problem of linear least squares: the sum of the squared velocities of the points of the soles,
+weighted by how much each contacts, and of the squared changes of the root's velocity. While a foot
+contacts, the latter is negligible; in a flight phase it alone counts, and interpolates the velocity
+between those before and after. In a loop the last step is next to the first. The weights are
+refined by iteratively reweighted least squares, so that a foot that swings low counts little.
+
+That only finds a local minimum. It is sought from the weights of contact alone and, if the feet
+mostly stand as animated, also from a root that stays in place: of two that fit about as well, the
+latter is nearer to the clip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import atan, dist, fsum, hypot, radians
+from typing import Final, NamedTuple
+
+from ..core.vectors import Vec
+from .easing import smooth
+from .planar import STILL, Planar
+
+FLOOR_QUANTILE: Final = 0.05
+"""The quantile of heights that is the floor: clips have outliers, rounded soles roll, and runs
+penetrate the ground."""
+
+FLAT: Final = 0.02
+"""The largest difference in height between the points of a sole that is flat, in leg lengths."""
+
+FLAT_SHARE: Final = 0.1
+"""The least share of the samples with a flat sole for them to tell the floor: the tip of a pitched
+foot is where it is estimated to be, and may be far below."""
+
+FLOOR_WINDOW: Final = 1.4
+"""The time window of the floor in seconds: the ground of captures drifts, and each foot has a
+stance phase within the window."""
+
+MAX_FLOOR_RISE: Final = 0.15
+"""The largest height of the floor above its lowest, in leg lengths: a foot above it is in the
+air."""
+
+MAX_SOLE_RISE: Final = 0.03
+"""The largest height of the floor of a point above that of its foot, in leg lengths: the sole is
+estimated from the joints."""
+
+ON_FLOOR: Final = 0.01
+"""The height above the floor up to which a point is in full contact, in leg lengths."""
+
+OFF_FLOOR: Final = 0.04
+"""The height from which a point has no contact, in leg lengths."""
+
+IN_FLOOR: Final = 0.05
+"""The depth below the floor up to which a point is in full contact, in leg lengths."""
+
+UPWARD: Final = 3.0
+"""The vertical speed at which the weight of a point is halved, in leg lengths per second."""
+
+SLIP: Final = 0.5
+"""The speed over the floor at which the weight of a point is quartered, in the same unit."""
+
+ITERATIONS: Final = 8
+"""The number of iterations of reweighting."""
+
+SWING: Final = 1.0
+"""A low foot swings if it is faster over the floor than the body on average, and than this, in the
+same unit."""
+
+SMOOTHING: Final = 0.003
+"""The time over which the velocity is smoothed while a point is in full contact, in seconds."""
+
+MIN_WEIGHT: Final = 1e-9
+"""The weight that regularizes the equations."""
+
+STRAIGHT: Final = radians(10.0)
+"""The least rotation within a clip that is a turn: feet twist at toe off, and bodies sway."""
+
+MAX_TURN_SLIDE: Final = 0.8
+"""The largest slide of a turning path, relative to that of a straight path, to be accepted."""
+
+MOSTLY: Final = 0.5
+"""The largest share of the contacts that slip in place, in a clip whose feet mostly stand."""
+
+NEARER_MISFIT: Final = 1.2
+"""The largest misfit of the travel found from a root in place, relative to that of the other."""
+
+LOOP_TOLERANCE: Final = 0.02
+"""The largest distance between points at the ends of a loop, in leg lengths."""
+
+
+class Steps(NamedTuple):
+    """Feet relative to a root that stays in place, with Z up.
+
+    Attributes:
+        times: The times of the samples in seconds, ascending; at least two.
+        feet: For each foot and sample, the positions of points of the sole.
+        body: For each sample, the position of a point in the middle of the body.
+        leg: The length of a leg.
+    """
+
+    times: Sequence[float]
+    feet: Sequence[Sequence[Sequence[Vec]]]
+    body: Sequence[Vec]
+    leg: float
+
+
+class StancePhase(NamedTuple):
+    """A stance phase.
+
+    Attributes:
+        foot: The index of the foot.
+        first: The sample at which it begins.
+        last: The sample at which it ends.
+    """
+
+    foot: int
+    first: int
+    last: int
+
+
+Rate = tuple[float, float, float]
+"""The velocity of the root at the middle of the body: along X, along Y, and about Z, per second.
+
+The rotation is that of the Cayley transform, twice the tangent of half the angle per step, for
+which the linear equations are exact."""
+
+Point = tuple[Vec, Vec, float]
+"""A point of a sole in a step: its position before and after, and its weight."""
+
+
+def travel_of(steps: Steps, is_loop: bool, use_turn: bool) -> list[Planar]:
+    """Return the motion of the root from the first sample to each.
+
+    Args:
+        steps: The feet.
+        is_loop: Whether the last sample is followed by the first.
+        use_turn: Whether the root may rotate; it only does if the clip clearly turns, be it there
+            and back.
+    """
+    weights = _weights(steps)
+    straight = _path(steps, _rates(steps, weights, is_loop, False))
+    if not use_turn:
+        return straight
+    turning = _path(steps, _rates(steps, weights, is_loop, True))
+    if max(abs(move.angle) for move in turning) < STRAIGHT:
+        return straight
+    slides, most = (_all_slides(steps, path) for path in (turning, straight))
+    # Feet twist a little wherever they stand.
+    if max(most, default=0.0) < ON_FLOOR * steps.leg:
+        return straight
+    return turning if fsum(slides) < MAX_TURN_SLIDE * fsum(most) else straight
+
+
+def _all_slides(steps: Steps, path: Sequence[Planar]) -> list[float]:
+    """Return the slides of the stance phases of a path, and of those of the clip in place.
+
+    A path must not count as better for taking feet for swinging that it makes slide.
+    """
+    still = stances_of(steps, [STILL] * len(path))
+    return slides_of(steps, path, [*stances_of(steps, path), *still])
+
+
+def is_loop(steps: Steps, travel: Planar = STILL) -> bool:
+    """Return whether the last sample equals the first, up to a motion over the ground."""
+    limit = LOOP_TOLERANCE * steps.leg
+    ends = [(foot[0], foot[-1]) for foot in steps.feet] + [((steps.body[0],), (steps.body[-1],))]
+    return all(
+        dist(travel.moved(a), b) <= limit
+        for first, last in ends
+        for a, b in zip(first, last, strict=True)
+    )
+
+
+def stances_of(steps: Steps, path: Sequence[Planar]) -> list[StancePhase]:
+    """Return the stance phases of all feet.
+
+    Args:
+        steps: The feet.
+        path: The motion of the root from the first sample to each.
+    """
+    found: list[StancePhase] = []
+    gone = fsum(hypot(b.x - a.x, b.y - a.y) for a, b in pairwise(path))
+    fastest = max(SWING * steps.leg, gone / (steps.times[-1] - steps.times[0]))
+    spans = [b - a for a, b in pairwise(steps.times)]
+    for number, foot in enumerate(steps.feet):
+        contacts = _contacts(foot, steps)
+        on_floor = [
+            max(map(min, *pair)) >= 0.5 and hypot(*way) <= fastest * span
+            for pair, way, span in zip(
+                pairwise(contacts), _displacements(foot, contacts, path), spans, strict=True
+            )
+        ]
+        first = -1
+        for i, is_on_floor in enumerate([*on_floor, False]):
+            if is_on_floor and first < 0:
+                first = i
+            elif not is_on_floor and first >= 0:
+                found.append(StancePhase(number, first, i))
+                first = -1
+    return found
+
+
+def slides_of(steps: Steps, path: Sequence[Planar], stances: Sequence[StancePhase]) -> list[float]:
+    """Return the slide of each stance phase: the largest distance between two of its samples.
+
+    The slide is that of the points that stand: in a roll from heel to toe they take turns.
+
+    Args:
+        steps: The feet.
+        path: The motion of the root from the first sample to each.
+        stances: The stance phases.
+    """
+    ways = [_displacements(foot, _contacts(foot, steps), path) for foot in steps.feet]
+    found: list[float] = []
+    for stance in stances:
+        places = [(0.0, 0.0)]
+        for x, y in ways[stance.foot][stance.first : stance.last]:
+            places.append((places[-1][0] + x, places[-1][1] + y))
+        found.append(max(dist(a, b) for a in places for b in places))
+    return found
+
+
+def _displacements(
+    foot: Sequence[Sequence[Vec]], contacts: Sequence[Sequence[float]], path: Sequence[Planar]
+) -> list[tuple[float, float]]:
+    """Return the displacement over the floor of the points that stand, for each step."""
+    moved = [[place.moved(p) for p in points] for place, points in zip(path, foot, strict=True)]
+    found: list[tuple[float, float]] = []
+    for i, (before, after) in enumerate(pairwise(moved)):
+        shares = [min(a, b) + MIN_WEIGHT for a, b in zip(contacts[i], contacts[i + 1], strict=True)]
+        ways = list(zip(shares, before, after, strict=True))
+        x = fsum(share * (q[0] - p[0]) for share, p, q in ways) / fsum(shares)
+        y = fsum(share * (q[1] - p[1]) for share, p, q in ways) / fsum(shares)
+        found.append((x, y))
+    return found
+
+
+def _contacts(foot: Sequence[Sequence[Vec]], steps: Steps) -> list[list[float]]:
+    """Return the contact of each point of a foot at each sample, from 0 to 1."""
+    rows = [[p[2] / steps.leg for p in points] for points in foot]
+    most = _floor_height(rows) + MAX_FLOOR_RISE
+    found: list[list[float]] = []
+    first = last = 0
+    for time, row in zip(steps.times, rows, strict=True):
+        # At the ends of the clip the window is shifted, not shortened.
+        start = max(steps.times[0], min(time - 0.5 * FLOOR_WINDOW, steps.times[-1] - FLOOR_WINDOW))
+        while steps.times[first] < start:
+            first += 1
+        while last < len(rows) and steps.times[last] <= start + FLOOR_WINDOW:
+            last += 1
+        floor = min(most, _floor_height(rows[first:last]))
+        own = [_quantile([one[k] for one in rows[first:last]]) for k in range(len(row))]
+        heights = [
+            z - max(floor, min(low, floor + MAX_SOLE_RISE)) for z, low in zip(row, own, strict=True)
+        ]
+        found.append([_contact(z) for z in heights])
+    return found
+
+
+def _contact(height: float) -> float:
+    """Return the contact of a point at a height above the floor, in leg lengths, from 0 to 1."""
+    away = height - ON_FLOOR if height >= 0.0 else -height - IN_FLOOR
+    return 1.0 - smooth(away / (OFF_FLOOR - ON_FLOOR))
+
+
+def _floor_height(rows: Sequence[Sequence[float]]) -> float:
+    """Return the height of the floor, given the heights of the points of a sole at each sample."""
+    lowest = _quantile([min(row) for row in rows])
+    flat = [min(row) for row in rows if max(row) - min(row) <= FLAT]
+    if len(flat) < FLAT_SHARE * len(rows):
+        return lowest
+    floor = _quantile(flat)
+    return floor if floor <= lowest + MAX_FLOOR_RISE else lowest
+
+
+def _quantile(heights: Sequence[float]) -> float:
+    return sorted(heights)[int(FLOOR_QUANTILE * (len(heights) - 1))]
+
+
+def _weights(steps: Steps) -> list[list[Point]]:
+    """Return for each step the points that may be in contact."""
+    spans = [b - a for a, b in pairwise(steps.times)]
+    found: list[list[Point]] = [[] for _ in spans]
+    for foot in steps.feet:
+        contacts = _contacts(foot, steps)
+        for i, span in enumerate(spans):
+            for k, (p, q) in enumerate(zip(foot[i], foot[i + 1], strict=True)):
+                rise = (q[2] - p[2]) / (span * steps.leg * UPWARD)
+                weight = contacts[i][k] * contacts[i + 1][k] / (1.0 + rise * rise)
+                if weight > 0.0:
+                    # A point that lands or lifts off is already moving.
+                    found[i].append((p, q, weight**4))
+    return found
+
+
+def _rates(
+    steps: Steps, weights: Sequence[Sequence[Point]], is_loop: bool, use_turn: bool
+) -> list[Rate]:
+    """Return the velocity of the root in each step."""
+    far = _refined(steps, weights, weights, is_loop, use_turn)
+    still = [(0.0, 0.0, 0.0)] * len(weights)
+    if _misfit(steps, weights, still) > MOSTLY:
+        return far
+    near = _refined(steps, weights, _reweighted(steps, weights, still), is_loop, use_turn)
+    most = NEARER_MISFIT * _misfit(steps, weights, far)
+    return near if _misfit(steps, weights, near) <= most else far
+
+
+def _refined(
+    steps: Steps,
+    weights: Sequence[Sequence[Point]],
+    start: Sequence[Sequence[Point]],
+    is_loop: bool,
+    use_turn: bool,
+) -> list[Rate]:
+    """Return the velocities found by iterative reweighting of contacts, from some weights on."""
+    count = len(weights)
+    # Half a loop is added at both ends.
+    around = count // 2 if is_loop else 0
+    order = [i % count for i in range(-around, count + around)]
+    rates: list[Rate] = []
+    weighted = start
+    for _ in range(ITERATIONS):
+        rates = _solved(steps, weighted, order, use_turn)[around : around + count]
+        weighted = _reweighted(steps, weights, rates)
+    return rates
+
+
+def _reweighted(
+    steps: Steps, weights: Sequence[Sequence[Point]], rates: Sequence[Rate]
+) -> list[list[Point]]:
+    """Return the weights of contact, less for points that slip at some velocities of the root."""
+    return [
+        [(p, q, w / (1.0 + _slip(steps, i, p, q, rates[i]) ** 2) ** 2) for p, q, w in points]
+        for i, points in enumerate(weights)
+    ]
+
+
+def _misfit(steps: Steps, weights: Sequence[Sequence[Point]], rates: Sequence[Rate]) -> float:
+    """Return the share of the contacts that slip, which is what the reweighting minimizes."""
+    slipping = whole = 0.0
+    for i, points in enumerate(weights):
+        span = steps.times[i + 1] - steps.times[i]
+        for p, q, w in points:
+            square = _slip(steps, i, p, q, rates[i]) ** 2
+            slipping += w * span * square / (1.0 + square)
+            whole += w * span
+    return slipping / whole if whole else 0.0
+
+
+def _slip(steps: Steps, i: int, p: Vec, q: Vec, rate: Rate) -> float:
+    """Return the speed of a point over the floor in a step, relative to `SLIP`."""
+    x, y = _lever(steps, i, p, q)
+    span = steps.times[i + 1] - steps.times[i]
+    u = rate[0] - rate[2] * y + (q[0] - p[0]) / span
+    v = rate[1] + rate[2] * x + (q[1] - p[1]) / span
+    return hypot(u, v) / (SLIP * steps.leg)
+
+
+def _lever(steps: Steps, i: int, p: Vec, q: Vec) -> tuple[float, float]:
+    """Return the position of a point relative to the middle of the body, amid a step."""
+    a, b = steps.body[i], steps.body[i + 1]
+    return (0.5 * (p[0] + q[0] - a[0] - b[0]), 0.5 * (p[1] + q[1] - a[1] - b[1]))
+
+
+def _solved(
+    steps: Steps, weights: Sequence[Sequence[Point]], order: Sequence[int], use_turn: bool
+) -> list[Rate]:
+    """Return the velocities of least squares, for steps in an order."""
+    leg = steps.leg
+    spans = [b - a for a, b in pairwise(steps.times)]
+    size = 3 * len(order)
+    rows = [[0.0, 0.0, 0.0, MIN_WEIGHT] for _ in range(size)]
+    right = [0.0] * size
+    for n, i in enumerate(order):
+        for p, q, weight in weights[i]:
+            w = weight * spans[i]
+            x, y = _lever(steps, i, p, q)
+            u, v = (q[0] - p[0]) / spans[i], (q[1] - p[1]) / spans[i]
+            a, b, c = rows[3 * n], rows[3 * n + 1], rows[3 * n + 2]
+            a[3] += w
+            b[3] += w
+            c[1] -= w * y / leg
+            c[2] += w * x / leg
+            c[3] += w * (x * x + y * y) / (leg * leg)
+            right[3 * n] -= w * u
+            right[3 * n + 1] -= w * v
+            right[3 * n + 2] -= w * (x * v - y * u) / leg
+        if n:
+            near = SMOOTHING * SMOOTHING / (0.5 * (spans[i] + spans[order[n - 1]]))
+            for k in range(3):
+                rows[3 * n + k][0] -= near
+                rows[3 * n + k][3] += near
+                rows[3 * n + k - 3][3] += near
+        if not use_turn:
+            rows[3 * n + 2] = [0.0, 0.0, 0.0, 1.0]
+            right[3 * n + 2] = 0.0
+    found = _banded_solved(rows, right)
+    return [(found[n], found[n + 1], found[n + 2] / leg) for n in range(0, size, 3)]
+
+
+def _banded_solved(rows: list[list[float]], right: list[float]) -> list[float]:
+    """Return the solution of a symmetric positive definite band system of half-bandwidth 3.
+
+    By L D Lᵀ factorization in place.
+
+    Args:
+        rows: For each row of the matrix the three elements before the diagonal, and the diagonal.
+        right: The right-hand side.
+    """
+    count = len(right)
+    for i in range(count):
+        row = rows[i]
+        for k in range(max(0, 3 - i), 3):
+            other = rows[i - 3 + k]
+            for m in range(max(0, 3 - i), k):
+                row[k] -= row[m] * other[m + 3 - k]
+        for k in range(max(0, 3 - i), 3):
+            pivot = rows[i - 3 + k][3]
+            share = row[k] / pivot
+            row[3] -= share * row[k]
+            row[k] = share
+            right[i] -= share * right[i - 3 + k]
+    found = [value / row[3] for value, row in zip(right, rows, strict=True)]
+    for i in range(count - 1, -1, -1):
+        for k in range(max(0, 3 - i), 3):
+            found[i - 3 + k] -= rows[i][k] * found[i]
+    return found
+
+
+def _path(steps: Steps, rates: Sequence[Rate]) -> list[Planar]:
+    """Return the motion of the root from the first sample to each."""
+    path = [STILL]
+    for i, (x, y, turn) in enumerate(rates):
+        span = steps.times[i + 1] - steps.times[i]
+        half = 0.5 * turn * span
+        share = span / (1.0 + half * half)
+        move = Planar(share * (x - half * y), share * (half * x + y), 2.0 * atan(half))
+        a, b = steps.body[i], steps.body[i + 1]
+        out = Planar(0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]), 0.0)
+        path.append(path[-1].after(out).after(move).after(out.inverse()))
+    return path

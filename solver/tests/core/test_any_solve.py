@@ -1,0 +1,287 @@
+"""Solves of all kinds, drawn at random: whatever a solver is given, its answer makes sense.
+
+`make test` takes a few; `make fuzz` as many as its time allows, up to a million, from a new seed.
+Each case is drawn from a seed of its own, which a failure names: `CASES[kind](Random(seed))` is it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import time
+from collections.abc import Callable, Sequence
+
+import pytest
+from bodies import SHAPES, random_pose, reach_of
+from limited import BROKEN, broken, random_inside, random_limit
+from strategies import (
+    PARENT,
+    SCALE_MODES,
+    farthest,
+    lengths_of,
+    random_case,
+    random_direction,
+    random_rig,
+    random_turn,
+    tip_of,
+)
+
+from fabrik_solver import (
+    WHOLE,
+    BodyInput,
+    BodyPosture,
+    ChainInput,
+    Cone,
+    Goal,
+    Hinge,
+    Limit,
+    Local,
+    Member,
+    Posture,
+    Pull,
+    Stretch,
+    Tip,
+    chain_frames,
+    point_in,
+    pose_body,
+    pose_chain,
+    solve,
+)
+from fabrik_solver.core.vectors import QUAT_IDENTITY, Quat, Vec, quat_angle, quat_matrix
+
+SECONDS = float(os.environ.get("FABRIK_FUZZ", "0")) / 4.0
+"""How long to go on; 0 for a few cases that are always the same."""
+
+FEW, MANY = 120, 1_000_000
+SEED = int(os.environ.get("FABRIK_FUZZ_SEED", "0")) or random.SystemRandom().randrange(1 << 32)
+
+SOLVERS = ("FABRIK", "FABRIK", "FABRIK", "CCD", "TEXTBOOK", "TWO_BONE")
+BIASES = (0.0, 0.0, 0.0, 1.0, -1.0, 0.3)
+WEIGHTS = (1.0, 1.0, 1.0, 0.0, 0.5, 1e-9)
+
+Case = Callable[[random.Random], object]
+
+
+def numbers_of(answer: object) -> list[float]:
+    """All numbers of nested sequences."""
+    if isinstance(answer, int | float):
+        return [answer]
+    assert isinstance(answer, Sequence), answer
+    return [number for part in answer for number in numbers_of(part)]
+
+
+def place_about(rng: random.Random, centre: Vec, size: float) -> Vec:
+    """A point within reach, beyond it, at the root, or absurdly far away."""
+    x, y, z = random_direction(rng)
+    share = rng.choice((rng.uniform(0.0, 1.0), rng.uniform(0.0, 1.5), 1.0, 0.0, 1e-12, 1e5))
+    return tuple(c + d * share * size for c, d in zip(centre, (x, y, z), strict=True))
+
+
+def any_goal(rng: random.Random, centre: Vec, size: float) -> Goal:
+    pole = place_about(rng, centre, size) if rng.random() < 0.3 else None
+    return Goal(
+        place_about(rng, centre, size),
+        pole,
+        rng.choice((0.0, rng.uniform(-7.0, 7.0))),
+        rng.choice(WEIGHTS),
+        rng.choice((0.0, 0.0, rng.uniform(0.0, 0.9))),
+        rng.choice((0.0, 0.0, rng.uniform(0.0, 1.0))),
+    )
+
+
+def any_limit(rng: random.Random) -> Limit | None:
+    """None, one as animators set them, or one that locks or frees an axis."""
+    locked, free = (0.0, 0.0), (-4.0, 4.0)
+    special = (
+        Hinge((1.0, 0.0, 0.0), (0.0, 0.0)),
+        Hinge((0.0, 1.0, 0.0), (-0.5, 1.0)),
+        Cone(locked, locked, locked),
+        Cone(locked, (-0.5, 0.5), locked),
+        Cone(free, free, (-0.1, 0.1)),
+    )
+    some = random_limit(rng, "mixed")
+    return rng.choice((None, None, some, some, rng.choice(special)))
+
+
+def any_tip(rng: random.Random) -> Tip | None:
+    if rng.random() < 0.6:
+        return None
+    axes = quat_matrix(random_turn(rng, 3.1))
+    return Tip(axes, rng.choice(WEIGHTS), rng.choice((0.0, 0.0, 1.0, 0.4)))
+
+
+def any_stretch(rng: random.Random) -> Stretch | None:
+    if rng.random() < 0.7:
+        return None
+    return Stretch(rng.choice((1.0, 1.5, 100.0, rng.uniform(1.0, 3.0))), rng.random() < 0.5)
+
+
+def assert_turns(rotations: Sequence[Quat]) -> None:
+    for rotation in rotations:
+        assert abs(math.hypot(*rotation) - 1.0) <= 1e-6
+
+
+def off(limit: Limit, rotation: Quat) -> float:
+    """By how many radians a rotation is out of a limit, also of one that locks an axis.
+
+    Of a cone without width `broken` measures the way to the centre, however near the edge is.
+    """
+    return min(broken(limit, rotation), quat_angle(limit.nearest(rotation), rotation))
+
+
+def joints(rng: random.Random) -> object:
+    """Joints alone, degenerate ones and both dimensions among them."""
+    chain, goal, solver = random_case(rng)
+    solution = solve(chain, goal, solver)
+    largest = max(abs(number) for joint in chain.joints for number in joint)
+    sizes, found = chain.bone_lengths(), lengths_of(solution.joints)
+    unit = sum(sizes) + 1e-6 * largest
+    assert max(abs(a - b) for a, b in zip(sizes, found, strict=True)) <= 1e-9 * unit
+    return solution.joints, solution.residual, solution.iterations_used
+
+
+def chain(rng: random.Random) -> object:
+    """Bones in every mode of inheriting scale, limited, stiff, biased, stretched or with a hand."""
+    solver = rng.choice(SOLVERS)
+    has_hand = rng.random() < 0.4
+    count = 2 if solver == "TWO_BONE" else rng.choice((1, 2, 3, 3, 4, 5, 8, 12))
+    if has_hand:
+        count = max(count, 1) + 1
+    uneven = rng.choice((1.0, 1.0, 1.4))
+    mode = rng.choice((*SCALE_MODES, "FULL", "FULL"))
+    rig = random_rig(rng, count, mode, rng.random() < 0.8, rng.random() < 0.8, uneven)
+    limits, stiffness = [any_limit(rng) for _ in range(count)], [0.0] * count
+    if rng.random() < 0.5:
+        limits = [None] * count
+    if rng.random() < 0.3:
+        stiffness = [rng.choice((0.0, 1.0, rng.random())) for _ in range(count)]
+    tip = tip_of(rig) if not has_hand or rng.random() < 0.5 else (0.0, 0.0, 0.0)
+    given = ChainInput(
+        rig[0],
+        rig[1],
+        tip,
+        rng.choice((WHOLE, WHOLE, PARENT)),
+        None,
+        limits,
+        stiffness,
+        has_hand,
+        None,
+        rng.choice(BIASES),
+    )
+    goal = any_goal(rng, given.root, given.chain.scale)
+    turn = any_tip(rng) if has_hand else None
+    stretch, influence = any_stretch(rng), rng.choice((1.0, 1.0, 1.0, 0.3, 1e-9))
+    tolerance = rng.choice((1e-4, 1e-4, 1e-9, 0.1))
+    iterations = rng.choice((20, 20, 1, 200))
+    try:
+        posture = pose_chain(given, goal, solver, iterations, tolerance, influence, turn, stretch)
+    except ValueError as error:
+        assert "TWO_BONE" in str(error)
+        return ()
+    check_posture(given, posture, limits, influence, turn)
+    return posture.numbers, posture.scales, posture.tip, posture.orientation_error
+
+
+def check_posture(
+    given: ChainInput,
+    posture: Posture,
+    limits: Sequence[Limit | None],
+    influence: float,
+    turn: Tip | None,
+) -> None:
+    """The tip is where the bones have it, the limits hold, and what is reached is reached."""
+    assert_turns(posture.rotations)
+    size = given.chain.scale
+    stood = given.with_scales(posture.scales) if posture.scales else given
+    reaching = posture.rotations[: len(given.links)]
+    frame = chain_frames(stood, reaching)[-1]
+    if turn is None:
+        assert farthest([point_in(frame, stood.links[-1].arm)], [posture.tip]) <= 1e-9 * size
+    if influence < 1.0:
+        return
+    reaches_alone = turn is None or turn.weight == 0.0  # Then a hand beside the chain stays in FK.
+    for limit, rotation in zip(
+        limits, reaching if reaches_alone else posture.rotations, strict=False
+    ):
+        assert limit is None or off(limit, rotation) <= BROKEN, (limit, rotation)
+
+
+def body(rng: random.Random) -> object:
+    """Chains that share bones, with limits, free roots, and influences of their own."""
+    tree = SHAPES[rng.choice(("Y", "Y", "torso", "hand", "humanoid"))]
+    count = len(tree.bones)
+    limits = [any_limit(rng) if rng.random() < 0.5 else None for _ in range(count)]
+    if rng.random() < 0.5:
+        limits = [None] * count
+    channels = [Local(rotation=random_inside(rng, one) if one else QUAT_IDENTITY) for one in limits]
+    given = tree.body(channels, limits)
+    if not any(limits):
+        turns = random_pose(rng, given, rng.choice((0.0, 0.5, 3.0)))
+        given = tree.body([Local(rotation=turn) for turn in turns])
+    size = reach_of(given)
+    pulls = [any_pull(rng, given, member, size) for member in given.members]
+    posture = pose_body(given, pulls)
+    assert_turns(posture.rotations)
+    if all(pull is None or pull.influence == 1.0 for pull in pulls):
+        for limit, rotation in zip(limits, posture.rotations, strict=True):
+            assert limit is None or off(limit, rotation) <= BROKEN, (limit, rotation)
+    check_outcomes(given, posture, size)
+    return posture.rotations, posture.scales, posture.location, given.frames(posture)
+
+
+def any_pull(rng: random.Random, given: BodyInput, member: Member, size: float) -> Pull | None:
+    if rng.random() < 0.1:
+        return None
+    root = given.frames(given.fk())[member.bones[0]][1]
+    return Pull(
+        any_goal(rng, root, size),
+        rng.choice(("FABRIK", "FABRIK", "CCD", "TEXTBOOK")),
+        tolerance=rng.choice((1e-4, 1e-4, 1e-9, 0.1)),
+        influence=rng.choice((1.0, 1.0, 1.0, 0.3, 1e-9)),
+        weight=rng.choice((1.0, 1.0, 0.1, 1000.0)),
+        root_weight=rng.choice((0.0, 0.0, 1.0, 0.2)),
+        bias=rng.choice(BIASES),
+        stretch=any_stretch(rng),
+    )
+
+
+def check_outcomes(given: BodyInput, posture: BodyPosture, size: float) -> None:
+    frames = given.frames(posture)
+    for outcome, member in zip(posture.outcomes, given.members, strict=True):
+        tip = point_in(frames[member.bones[-1]], member.tip)
+        assert outcome is None or math.dist(outcome.tip, tip) <= 1e-9 * size
+
+
+CASES: dict[str, Case] = {"joints": joints, "chain": chain, "body": body}
+MIX = (*["joints"] * 80, *["chain"] * 16, *["body"] * 4)
+"""The kinds as often as they come; a body takes three hundred times as long as joints."""
+
+
+def check(kind: str, seed: str) -> None:
+    """Solve a case twice."""
+    answer, again = (CASES[kind](random.Random(seed)) for _ in range(2))
+    assert all(map(math.isfinite, numbers_of(answer))), "not finite"
+    assert repr(answer) == repr(again), "not the same again"
+
+
+@pytest.mark.long
+@pytest.mark.skipif(SECONDS > 0.0, reason="make fuzz draws others")
+@pytest.mark.parametrize("kind", CASES)
+def test_any_answer_makes_sense(kind: str) -> None:
+    for number in range(FEW):
+        check(kind, f"{kind} {number}")
+
+
+@pytest.mark.skipif(SECONDS == 0.0, reason="make fuzz asks for it")
+def test_a_million_answers_make_sense(figure: Callable[[str, str], None]) -> None:
+    end, done, failed = time.monotonic() + SECONDS, 0, []
+    while done < MANY and time.monotonic() < end:
+        kind = MIX[done % len(MIX)]
+        try:
+            check(kind, f"{SEED} {done}")
+        except Exception as error:
+            failed.append(f"{kind} {SEED} {done}: {type(error).__name__}: {str(error)[:300]}")
+        done += 1
+    figure(f"solves from seed {SEED}, and as many again", str(done))
+    assert not failed, f"{len(failed)} fail:\n" + "\n".join(failed[:20])

@@ -1,0 +1,192 @@
+"""What a skeleton is of is told whatever its names, units and direction are."""
+
+from __future__ import annotations
+
+from math import cos, sin
+
+import pytest
+
+from fabrik_solver.core.vectors import Vec, dot
+from fabrik_solver.motion.anatomy import Limb, RestBone, recognize, side_of
+
+Joint = tuple[str, str, Vec]
+
+
+def both(joints: list[Joint]) -> list[Joint]:
+    """Return joints of the left and those of the right; names of the trunk stay."""
+    left = [
+        (f"{n}.L", f"{p}.L" if any(p == q for q, _, _ in joints) else p, h) for n, p, h in joints
+    ]
+    right = [
+        (n[:-1] + "R", p[:-1] + "R" if p[-2:] == ".L" else p, (-x, y, z))
+        for n, p, (x, y, z) in left
+    ]
+    return left + right
+
+
+HUMAN: list[Joint] = [
+    ("root", "", (0.0, 0.0, 0.0)),
+    ("hips", "root", (0.0, 0.0, 0.95)),
+    ("spine", "hips", (0.0, 0.01, 1.05)),
+    ("chest", "spine", (0.0, 0.02, 1.25)),
+    ("neck", "chest", (0.0, 0.03, 1.5)),
+    ("head", "neck", (0.0, 0.0, 1.58)),
+    *both(
+        [
+            ("clavicle", "chest", (0.02, 0.0, 1.45)),
+            ("upper_arm", "clavicle", (0.18, 0.03, 1.44)),
+            ("forearm", "upper_arm", (0.46, 0.05, 1.44)),
+            ("hand", "forearm", (0.72, 0.03, 1.44)),
+            ("finger", "hand", (0.82, 0.03, 1.44)),
+            ("finger2", "finger", (0.86, 0.03, 1.44)),
+            ("thumb", "hand", (0.76, 0.0, 1.42)),
+            ("thigh", "hips", (0.1, 0.0, 0.92)),
+            ("shin", "thigh", (0.1, -0.02, 0.5)),
+            ("foot", "shin", (0.1, 0.03, 0.09)),
+            ("toe", "foot", (0.1, -0.11, 0.02)),
+        ]
+    ),
+]
+
+QUADRUPED: list[Joint] = [
+    ("root", "", (0.0, 0.0, 0.0)),
+    ("hips", "root", (0.0, 0.5, 0.9)),
+    ("back", "hips", (0.0, 0.2, 0.93)),
+    ("chest", "back", (0.0, -0.2, 0.92)),
+    ("neck", "chest", (0.0, -0.45, 1.0)),
+    ("head", "neck", (0.0, -0.8, 1.35)),
+    ("tail", "hips", (0.0, 0.7, 0.95)),
+    ("tail2", "tail", (0.0, 1.1, 0.8)),
+    *both(
+        [
+            ("thigh", "hips", (0.14, 0.5, 0.85)),
+            ("shin", "thigh", (0.14, 0.4, 0.55)),
+            ("hock", "shin", (0.14, 0.6, 0.36)),
+            ("paw", "hock", (0.14, 0.55, 0.06)),
+            ("claw", "paw", (0.14, 0.46, 0.02)),
+            ("humerus", "chest", (0.14, -0.3, 0.8)),
+            ("radius", "humerus", (0.14, -0.2, 0.5)),
+            ("cannon", "radius", (0.14, -0.25, 0.12)),
+            ("hoof", "cannon", (0.14, -0.3, 0.02)),
+        ]
+    ),
+]
+
+
+def bones_of(
+    joints: list[Joint], yaw: float = 0.0, scale: float = 1.0, nameless: bool = False
+) -> list[RestBone]:
+    """Return the bones of joints, turned about the vertical and scaled."""
+    places = {name: i for i, (name, _, _) in enumerate(joints)}
+    found: list[RestBone] = []
+    for name, parent, (x, y, z) in joints:
+        head = (
+            scale * (x * cos(yaw) - y * sin(yaw)),
+            scale * (x * sin(yaw) + y * cos(yaw)),
+            scale * z,
+        )
+        tail = (head[0], head[1] + 24.0, head[2])  # As importers guess it.
+        known = "" if nameless else name
+        found.append(RestBone(known, places.get(parent, -1), head, tail))
+    return found
+
+
+def told(
+    joints: list[Joint], limbs: tuple[Limb, ...]
+) -> set[tuple[str, int, tuple[str, ...], str]]:
+    """Return kind, side, the bones' names and the end of each limb."""
+    names = [name for name, _, _ in joints]
+    return {
+        (limb.kind, limb.side, tuple(names[i] for i in limb.bones), names[limb.end])
+        for limb in limbs
+    }
+
+
+HUMAN_LIMBS = {
+    ("ARM", 1, ("upper_arm.L", "forearm.L"), "hand.L"),
+    ("ARM", -1, ("upper_arm.R", "forearm.R"), "hand.R"),
+    ("LEG", 1, ("thigh.L", "shin.L"), "foot.L"),
+    ("LEG", -1, ("thigh.R", "shin.R"), "foot.R"),
+}
+QUADRUPED_LIMBS = {
+    ("LEG", 1, ("thigh.L", "shin.L", "hock.L"), "paw.L"),
+    ("LEG", -1, ("thigh.R", "shin.R", "hock.R"), "paw.R"),
+    ("LEG", 1, ("humerus.L", "radius.L"), "cannon.L"),
+    ("LEG", -1, ("humerus.R", "radius.R"), "cannon.R"),
+}
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0, 0.01])
+@pytest.mark.parametrize("yaw", [0.0, 1.0, 3.0])
+@pytest.mark.parametrize(
+    ("joints", "limbs"), [(HUMAN, HUMAN_LIMBS), (QUADRUPED, QUADRUPED_LIMBS)], ids=["human", "quad"]
+)
+def test_limbs_and_front_are_found_by_names_of_sides(
+    joints: list[Joint], limbs: object, yaw: float, scale: float
+) -> None:
+    anatomy = recognize(bones_of(joints, yaw, scale))
+    names = [name for name, _, _ in joints]
+    assert told(joints, anatomy.limbs) == limbs
+    assert anatomy.is_sure and dot(anatomy.front, (sin(yaw), -cos(yaw), 0.0)) > 0.999
+    assert (names[anatomy.hips], names[anatomy.head]) == ("hips", "head")
+    assert names[anatomy.spine[-1]] == "neck" and len(anatomy.spine) == 3
+    assert anatomy.height == pytest.approx(scale * max(head[2] for _, _, head in joints))
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize(
+    ("joints", "limbs"), [(HUMAN, HUMAN_LIMBS), (QUADRUPED, QUADRUPED_LIMBS)], ids=["human", "quad"]
+)
+def test_without_names_symmetry_and_feet_tell(
+    joints: list[Joint], limbs: object, backward: bool
+) -> None:
+    anatomy = recognize(bones_of(joints, 3.141592653589793 if backward else 0.0, nameless=True))
+    assert told(joints, anatomy.limbs) == limbs
+    assert anatomy.front[1] == pytest.approx(1.0 if backward else -1.0)
+    assert joints[anatomy.head][0] == "head" and joints[anatomy.hips][0] == "hips"
+
+
+def test_bones_for_control_and_clothes_are_no_limbs() -> None:
+    extra: list[Joint] = both(
+        [
+            ("IK-foot", "root", (0.1, 0.03, 0.09)),
+            ("roll", "root", (0.1, -0.25, 0.03)),
+            ("roll2", "roll", (0.1, 0.12, 0.03)),
+            ("roll3", "roll2", (0.1, -0.1, 0.03)),
+            ("roll4", "roll3", (0.1, 0.03, 0.1)),
+            ("ear", "head", (0.08, 0.0, 1.7)),
+            ("ear2", "ear", (0.1, 0.0, 1.8)),
+            ("ear3", "ear2", (0.1, 0.0, 1.95)),
+        ]
+    )
+    joints = HUMAN + extra
+    assert told(joints, recognize(bones_of(joints)).limbs) == HUMAN_LIMBS
+
+
+@pytest.mark.parametrize(
+    ("name", "side"),
+    [
+        ("mixamorig:LeftUpLeg", 1),
+        ("thigh.R.001", -1),
+        ("upperarm_l", 1),
+        ("J_Bip_R_UpperArm", -1),
+        ("Bip01 L Thigh", 1),
+        ("LHipJoint", 1),
+        ("rThighBend", -1),
+        ("b_RightLeg01_019", -1),
+        ("Left", 1),
+        ("left:Spine", 0),
+        ("Roll", 0),
+        ("control_lr_l_r", 0),
+    ],
+)
+def test_names_tell_a_side(name: str, side: int) -> None:
+    assert side_of(name) == side
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_what_is_no_figure_has_no_limbs(count: int) -> None:
+    bones = [RestBone("bone", i - 1, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)) for i in range(count)]
+    anatomy = recognize(bones)
+    assert (anatomy.limbs, anatomy.hips, anatomy.is_sure) == ((), -1, False)
+    assert anatomy.front == (0.0, -1.0, 0.0)

@@ -1,0 +1,320 @@
+"""Feet on uneven ground: no slide at either end of a swing, nothing in the way, a smooth hip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from math import cos, floor, isclose, pi, radians, sin
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabrik_solver.core.vectors import Vec, add, dot, length, rotate, sub
+from fabrik_solver.motion.easing import smoother
+from fabrik_solver.motion.ground import (
+    Arc,
+    Leg,
+    foreseen_drop,
+    hip_drop,
+    hip_rise,
+    influence,
+    is_ground,
+    lift,
+    peaks,
+    shared_jolt,
+    spline_weights,
+    tilt_of,
+    time_to_rise,
+    turn_of,
+)
+
+UP = (0.0, 0.0, 1.0)
+
+shares = st.floats(0.01, 0.99)
+vectors = st.tuples(*[st.floats(-1.0, 1.0)] * 3)
+
+
+def over_a_swing(needs: list[tuple[float, float]]) -> list[Arc]:
+    """Arcs over obstacles at shares of a swing, from lift-off to landing."""
+    return [Arc(0.0, at, 1.0, need) for at, need in needs]
+
+
+@given(st.lists(st.tuples(shares, st.floats(-0.5, 2.0)), max_size=16), shares)
+def test_lift_clears_all_that_is_in_the_way(needs: list[tuple[float, float]], u: float) -> None:
+    arcs = over_a_swing(needs)
+    for at, need in needs:
+        assert lift(at, arcs) >= need - 1e-9
+    assert lift(0.0, arcs) == lift(1.0, arcs) == 0.0
+    highest = max([need for _, need in needs], default=0.0)
+    assert 0.0 <= lift(u, arcs) <= max(0.0, highest) * 16 ** (1 / 8) + 1e-9
+
+
+def test_lift_is_smooth_over_the_whole_swing() -> None:
+    """A stair of 18 cm in a swing of 0.5 s: its second differences are those of one soft arc."""
+    needs = [(k / 12, 0.18 if 4 <= k <= 7 else 0.02) for k in range(1, 12)]
+    heights = [lift(i / 240, over_a_swing(needs)) for i in range(241)]
+    bends = [abs(a - 2 * b + c) for a, b, c in zip(heights, heights[1:], heights[2:], strict=False)]
+    # That of the arc to the first obstacle alone, and of what comes right after the foot is lifted.
+    assert max(bends) < 5.8 * 0.18 / (240 / 3) ** 2 + 2 * 5.8 * 0.02 / (240 / 12) ** 2
+    assert heights[1] < 1e-3 and heights[-2] < 1e-3
+
+
+def test_walls_and_overhangs_are_no_ground() -> None:
+    for angle, wanted in ((0, True), (59, True), (61, False), (90, False), (120, False)):
+        assert is_ground((sin(radians(angle)), 0.0, cos(radians(angle))), UP) is wanted
+
+
+@given(vectors.filter(lambda v: length(v) > 0.1), st.floats(0.0, 1.5))
+def test_tilt_goes_to_the_normal_no_farther_than_allowed_and_keeps_the_heading(
+    normal: Vec, most: float
+) -> None:
+    size = length(normal)
+    normal = (normal[0] / size, normal[1] / size, abs(normal[2]) / size)
+    tilt = tilt_of(normal, UP, most)
+    assert tilt[2] == 0.0  # Nothing about up.
+    assert length(tilt) <= most + 1e-12
+    if length(tilt) < most - 1e-9:
+        assert length(sub(rotate(turn_of(tilt), UP), normal)) < 1e-6
+
+
+def test_ground_fades_above_the_blend_height() -> None:
+    assert influence(5.0, 0.0) == 1.0
+    assert [influence(h, 0.5) for h in (0.0, 0.5, 0.75, 1.0, 3.0)] == [1.0, 1.0, 0.5, 0.0, 0.0]
+
+
+def hip_shift(legs: list[Leg], up: Vec, share: float, follow: float) -> float:
+    rise = hip_rise(legs, follow)
+    return rise - hip_drop(legs, up, share, rise)
+
+
+def leg(goal: Vec, target: Vec | None = None, root: Vec = (0.0, 0.0, 0.9)) -> Leg:
+    target = goal if target is None else target
+    return Leg(root, target, goal, 1.0, goal[2] - target[2])
+
+
+def test_hip_stays_where_all_feet_reach_and_are_not_moved() -> None:
+    assert hip_shift([leg((0.1, 0, 0)), leg((-0.2, 0, 0.1))], UP, 0.98, 1.0) == 0.0
+
+
+@given(
+    st.lists(st.tuples(st.floats(-0.4, 0.4), st.floats(-0.3, 0.3)), min_size=1, max_size=8),
+    st.floats(0.0, 1.0),
+    st.floats(0.8, 0.99),
+)
+def test_all_feet_reach_from_the_shifted_hip(
+    places: list[tuple[float, float]], follow: float, share: float
+) -> None:
+    legs = [leg((x, 0.0, z), target=(x, 0.0, 0.0)) for x, z in places]
+    shift = hip_shift(legs, UP, share, follow)
+    for one in legs:
+        apart = length(sub(add(one.root, (0.0, 0.0, shift)), one.goal))
+        assert apart <= 1.0 + 1e-9
+
+
+def test_hip_only_lowers_if_it_does_not_follow() -> None:
+    rising = [leg((0.1, 0, 0.3), target=(0.1, 0, 0)), leg((-0.1, 0, 0.25), target=(-0.1, 0, 0))]
+    assert hip_shift(rising, UP, 0.98, 0.0) == 0.0
+    assert isclose(hip_shift(rising, UP, 0.98, 1.0), 0.275, abs_tol=1e-3)
+    falling = [leg((0.1, 0, -0.3), target=(0.1, 0, 0)), leg((-0.1, 0, 0.0))]
+    assert hip_shift(falling, UP, 0.98, 0.0) < -0.2
+
+
+def test_no_knee_is_straightened_beyond_the_share_but_by_the_animation() -> None:
+    """A leg of 1 m that the animation bends; and one that it stretches farther, which may stay."""
+    bent = Leg((0, 0, 0.8), (0, 0, 0), (0, 0, -0.3), 1.0, -0.3)
+    for share in (0.9, 0.98):
+        reach = 0.8 + 0.3 + hip_shift([bent], UP, share, 0.0)
+        assert isclose(reach, share, abs_tol=0.005)
+    stretched = Leg((0, 0, 0.99), (0, 0, 0), (0, 0, -0.2), 1.0, -0.2)
+    assert 0.99 < 0.99 + 0.2 + hip_shift([stretched], UP, 0.9, 0.0) <= 1.0
+    # One that does not reach in the animation does not reach here, and pulls nothing down.
+    short = Leg((0, 0, 1.3), (0, 0, 0), (0.001, 0, 0), 1.0, 0.0)
+    assert abs(hip_shift([short], UP, 0.98, 0.0)) < 1e-3
+
+
+def test_hip_has_no_endless_slope_where_a_foot_is_far_aside() -> None:
+    """Near the edge of its reach a leg would ask for a hip that falls endlessly fast."""
+    shifts = [
+        hip_shift([leg((0.9 + i / 1e4, 0, 0), target=(0.5, 0, 0))], UP, 0.98, 0.0)
+        for i in range(1001)
+    ]
+    assert max(abs(b - a) for a, b in pairwise(shifts)) < 10 / 1e4
+
+
+def test_hip_does_not_hang_on_the_order_of_its_legs() -> None:
+    legs = [leg((0.1 * i, 0, 0.07 * i - 0.3), target=(0.1 * i, 0, 0)) for i in range(5)]
+    assert hip_shift(legs, UP, 0.98, 1.0) == hip_shift(legs[::-1], UP, 0.98, 1.0)
+
+
+def test_hip_goes_no_deeper_than_half_a_leg_for_a_foot_that_is_out_of_reach() -> None:
+    assert hip_shift([leg((5.0, 0.0, -3.0), target=(0, 0, 0))], UP, 0.98, 0.0) >= -0.51
+
+
+def test_hip_is_lowered_along_the_axis_whatever_it_is() -> None:
+    up = (0.6, 0.0, 0.8)
+    one = Leg((0.57, 0, 0.76), (0.0, 0, 0), (-0.12, 0, -0.16), 1.0, -0.2)
+    upright = Leg((0, 0, 0.95), (0, 0, 0), (0, 0, -0.2), 1.0, -0.2)
+    assert isclose(hip_shift([one], up, 0.98, 0.0), hip_shift([upright], UP, 0.98, 0.0))
+
+
+def hills(x: float) -> float:
+    return 0.15 * sin(1.9 * x) + 0.03 * sin(4.3 * x + 1.0)
+
+
+def stairs(x: float) -> float:
+    return -0.17 * ((x + 0.15) // 0.3)
+
+
+Terrain = Callable[[float], float]
+
+
+def walk(
+    terrain: Terrain, follow: float, rate: int = 24, stride: float = 0.6
+) -> list[tuple[float, list[Vec], float]]:
+    """The hip's rise, the feet, and how far it has to go down, of a biped on a terrain."""
+    stand, flight = 14 * rate // 24, 10 * rate // 24
+    cycle = stand + flight
+    moments = []
+    for frame in range(cycle, 6 * cycle):
+        legs, feet = [], []
+        for side in (0, 1):
+            at = frame + side * cycle // 2
+            step, phase = divmod(at, cycle)
+            start = stride * (step - side / 2)
+            low, high = terrain(start), terrain(start + stride)
+            u = max(0.0, (phase - stand) / flight)
+            share = smoother(u)
+            target = (start + stride * share, 0.0, 0.08 + 0.1 * sin(pi * u) ** 2)
+            shift = low + (high - low) * share
+            base = []
+            for k in range(1, 10):  # The frames of the swing at 24 a second.
+                v = k / 10
+                height = 0.1 * sin(pi * v) ** 2 + low + (high - low) * smoother(v)
+                base.append((v, terrain(start + stride * smoother(v)) - height))
+            up = lift(u, over_a_swing(base))
+            feet.append((target[0], 0.0, target[2] + shift + up))
+            goal = (target[0], 0.0, target[2] + shift)
+            hip = (stride * (frame - 0.5 * stand) / cycle, 0.0, 0.93)
+            legs.append(Leg(hip, target, goal, 0.9, shift))
+        rise = hip_rise(legs, follow)
+        moments.append((rise, feet, hip_drop(legs, UP, 0.98, rise)))
+    return moments
+
+
+@pytest.mark.parametrize(("terrain", "follow"), [(hills, 0.0), (hills, 1.0), (stairs, 1.0)])
+def test_hip_is_smooth_in_time_on_hills_and_stairs(terrain: Terrain, follow: float) -> None:
+    """Finer steps in time make the second differences smaller: the curve has no corners.
+
+    A corner would make them smaller in proportion to the step, and not to its square.
+    """
+    sizes = []
+    for rate in (24, 240):
+        moments = walk(terrain, follow, rate)
+        ease, known = round(0.2 * rate), {}
+        drops = {i: drop for i, (_, _, drop) in enumerate(moments)}
+        middle = range(2 * ease, len(moments) - 2 * ease)
+        peaks(drops, known, range(ease, len(moments) - ease), ease)
+        shifts = [moments[i][0] - foreseen_drop(known, i, ease, 1) for i in middle]
+        found = zip(middle, shifts, strict=True)
+        assert all(-shift >= drops[i] - moments[i][0] - 1e-9 for i, shift in found)
+        sizes.append(
+            max(abs(a - 2 * b + c) for a, b, c in zip(shifts, shifts[1:], shifts[2:], strict=False))
+        )
+    assert sizes[0] < 0.035  # Metres a frame, each frame.
+    assert sizes[1] < sizes[0] / 30
+
+
+@pytest.mark.parametrize("terrain", [hills, stairs])
+def test_no_foot_goes_through_the_ground(terrain: Terrain) -> None:
+    for _, feet, _ in walk(terrain, 1.0):
+        for foot in feet:
+            assert foot[2] >= terrain(foot[0]) + 0.08 - 1e-6
+
+
+def test_walk_has_different_shifts() -> None:
+    """Or the tests of smoothness could not fail."""
+    shifts = [rise - drop for rise, _, drop in walk(hills, 0.0)]
+    assert max(shifts) - min(shifts) > 0.05
+    assert any(abs(dot((0, 0, b - a), UP)) > 1e-3 for a, b in pairwise(shifts))
+
+
+def drop_at(drops: dict[int, float], time: float) -> float:
+    known: dict[int, float] = {}
+    peaks(drops, known, range(floor(time) - 6, floor(time) + 7), 5)
+    return foreseen_drop(known, time, 5, 1)
+
+
+@given(
+    st.dictionaries(st.integers(-12, 12), st.floats(0.0, 0.3)),
+    st.floats(0.0, 1.0, exclude_max=True),
+)
+def test_foreseen_drop_is_never_less_than_what_is_needed(
+    drops: dict[int, float], time: float
+) -> None:
+    found = drop_at(drops, time)
+    assert found >= max(drops.get(0, 0.0), drops.get(1, 0.0) if time else 0.0) - 1e-12
+    assert found <= max(drops.values(), default=0.0) + 1e-12
+
+
+def test_a_foot_that_goes_aside_does_not_make_the_hip_fall() -> None:
+    """Where the leg comes to lie flat, it would be endlessly steep to keep it in reach."""
+
+    def drop(aside: float) -> float:
+        # A step aside and up, from below the hip.
+        return hip_drop([leg((aside, 0.0, 0.5), target=(0.0, 0.0, 0.0))], UP, 0.98, 0.0)
+
+    drops = [drop(i / 1000) for i in range(1200)]
+    steepest = max(b - a for a, b in pairwise(drops)) * 1000
+    assert drops[-1] == pytest.approx(0.5)
+    assert 2.0 < steepest < 6.0
+
+
+def test_foreseen_drop_is_calm() -> None:
+    """10 cm that are needed at one frame alone, seen at a hundredth of a frame."""
+    found = [drop_at({0: 0.1}, i / 100) for i in range(-1500, 1501)]
+    assert max(found) == pytest.approx(0.1) and found[0] == found[-1] == 0.0
+    assert max(abs(b - a) for a, b in pairwise(found)) < 1e-3
+    steps = found[::100]
+    bends = [abs(a - 2 * b + c) for a, b, c in zip(steps, steps[1:], steps[2:], strict=False)]
+    assert max(bends) < 0.012
+
+
+@given(st.floats(0.0, 1.0))
+def test_spline_is_a_straight_line_where_its_nodes_are_one(share: float) -> None:
+    weights = spline_weights(share)
+    assert isclose(sum(weights), 1.0) and min(weights) >= 0.0
+    assert isclose(
+        sum(w * node for w, node in zip(weights, (-1, 0, 1, 2), strict=True)), share, abs_tol=1e-12
+    )
+
+
+def test_spline_has_no_corner_at_its_nodes() -> None:
+    at_end, at_start = spline_weights(1.0), spline_weights(0.0)
+    assert at_end[1:] == pytest.approx(at_start[:3]) and at_end[0] == at_start[3] == 0.0
+
+
+def test_higher_obstacles_take_longer_to_rise_over() -> None:
+    assert time_to_rise(-1.0, 1.0) == time_to_rise(0.0, 1.0) == time_to_rise(1.0, 0.0) == 0.0
+    assert isclose(time_to_rise(0.2, 1.0), 2.0 * time_to_rise(0.05, 1.0))
+    assert isclose(time_to_rise(20.0, 100.0), time_to_rise(0.2, 1.0))
+    time = time_to_rise(0.2, 1.0)
+    ways = [0.2 * smoother(i / 1000) for i in range(1001)]
+    threes = zip(ways, ways[1:], ways[2:], strict=False)
+    assert max(a - 2.0 * b + c for a, b, c in threes) * (1000 / time) ** 2 == pytest.approx(
+        30.0, rel=1e-2
+    )
+
+
+@given(vectors, vectors)
+def test_hip_never_jumps_more_for_its_feet(root: Vec, lock: Vec) -> None:
+    """One foot is locked, the other swings with the capture."""
+    shift = shared_jolt([(lock, root), ((0.0, 0.0, 0.0), root)])
+    assert length(add(root, shift)) <= length(root) + 1e-12
+
+
+def test_hip_takes_half_of_a_jolt_from_the_foot_that_stands() -> None:
+    jolt = (0.0, 0.01, 0.02)
+    legs = [((0.0, -0.01, -0.02), jolt), ((0.0, 0.0, 0.0), jolt)]
+    assert shared_jolt(legs) == pytest.approx((0.0, -0.005, -0.01))
+    assert shared_jolt([(jolt, jolt)]) == (0.0, 0.0, 0.0)

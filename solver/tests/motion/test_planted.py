@@ -1,0 +1,199 @@
+"""A foot that stands does not slide, and comes and goes without a jump, at any frame rate."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from steps import UP, Steps, smoother, steps
+
+from fabrik_solver.core.vectors import Vec, add, length, quat_angle, rotate, sub
+from fabrik_solver.motion.contacts import BALL, FLAT, Contact, Part, Thresholds, contacts_of
+from fabrik_solver.motion.planted import Leg, Planted, Pose, Sole, rotation_vector, sole_of
+
+
+def contacts_in(walk: Steps) -> list[Contact]:
+    return contacts_of(walk.heel(), walk.ball(), walk.turns(), walk.rate, walk.size, Thresholds())
+
+
+def planted_in(walk: Steps, lock_time: float = 0.1) -> Planted:
+    return Planted(
+        contacts_in(walk),
+        lambda _: True,
+        lambda frame: walk.poses[frame],
+        len(walk.poses),
+        walk.leg(),
+        UP,
+        walk.sole(),
+        walk.rate,
+        lock_time,
+    )
+
+
+def played(walk: Steps, lock_time: float = 0.1) -> list[Pose]:
+    planted = planted_in(walk, lock_time)
+    return [planted.at(frame, pose) for frame, pose in enumerate(walk.poses)]
+
+
+def point(pose: Pose, at: Vec) -> Vec:
+    return add(pose.place, rotate(pose.turn, at))
+
+
+def bends(places: list[Vec], rate: float) -> list[float]:
+    """The accelerations, in metres a second each second."""
+    return [
+        length(add(sub(a, b), sub(c, b))) * rate * rate
+        for a, b, c in zip(places, places[1:], places[2:], strict=False)
+    ]
+
+
+@pytest.mark.parametrize("rate", [30.0, 60.0, 120.0])
+@pytest.mark.parametrize("size", [0.1, 1.0, 24.0])
+def test_what_stands_does_not_slide(rate: float, size: float) -> None:
+    walk = steps(rate, size, creep=0.03, tremble=1e-3)
+    feet, sole = played(walk), walk.sole()
+    for contact in contacts_in(walk):
+        for part in contact.parts:
+            frames = range(part.first, part.last + 1)
+            balls = [point(feet[frame], sole.ball) for frame in frames]
+            if part.kind in (FLAT, BALL):
+                assert max(length(sub(ball, balls[0])) for ball in balls) < 2e-3 * size
+            if part.kind == FLAT:
+                assert max(length(sub(feet[f].place, feet[frames[0]].place)) for f in frames) < (
+                    1e-9 * size
+                )
+                assert max(quat_angle(feet[f].turn, feet[frames[0]].turn) for f in frames) < 1e-9
+
+
+@pytest.mark.parametrize("rate", [30.0, 60.0, 120.0])
+def test_it_comes_and_goes_without_a_jump(rate: float) -> None:
+    """What it takes besides the animation is that of a few centimetres in a tenth of a second.
+
+    A lock in a single frame would take some hundreds.
+    """
+    walk = steps(rate, creep=0.03)
+    given = max(bends([pose.place for pose in walk.poses], rate))
+    taken = max(bends([pose.place for pose in played(walk)], rate))
+    assert taken < given + 30.0
+
+
+def test_it_is_the_animation_where_no_contact_is_near() -> None:
+    walk = steps(120.0, creep=0.03)
+    spans = [(contact.first, contact.last) for contact in contacts_in(walk)]
+    for frame, (foot, given) in enumerate(zip(played(walk), walk.poses, strict=True)):
+        if all(frame < first - 12 or frame > last + 12 for first, last in spans):
+            assert foot == given
+
+
+def test_foot_rolls_as_the_animation_does() -> None:
+    """Heel off: the foot is turned as given as soon as the time of the lock is over."""
+    walk = steps(120.0)
+    feet = played(walk)
+    for contact in contacts_in(walk)[:2]:
+        flat = next(part for part in contact.parts if part.kind == FLAT)
+        for frame in range(flat.last + 13, contact.last + 1):
+            assert quat_angle(feet[frame].turn, walk.poses[frame].turn) < 1e-9
+
+
+def test_lock_takes_the_same_time_at_any_frame_rate() -> None:
+    """At the same moments of a walk, the foot is where it is at another rate."""
+    coarse, fine = played(steps(60.0, creep=0.03)), played(steps(120.0, creep=0.03))
+    frames = range(20, len(coarse) - 20)  # What is before and after the clip nobody knows.
+    assert max(length(sub(coarse[i].place, fine[2 * i].place)) for i in frames) < 6e-3
+
+
+def test_longer_lock_time_is_calmer() -> None:
+    walk = steps(240.0, creep=0.06)
+    offsets = []
+    for lock_time in (0.05, 0.1, 0.2):
+        pairs = zip(played(walk, lock_time), walk.poses, strict=True)
+        offsets.append([sub(foot.place, given.place) for foot, given in pairs])
+    first, last = contacts_in(walk)[0].last + 1, contacts_in(walk)[1].first
+    worst = [max(bends(one[first:last], 240.0)) for one in offsets]
+    assert worst[0] > worst[1] > worst[2]
+
+
+def standing(stretch: float, slide: float) -> Steps:
+    """A foot that stands flat and creeps ahead, under a leg that is stretched as told behind it."""
+    poses = [Pose((slide * smoother(i / 60), 0.0, 0.09)) for i in range(61)]
+    roots = [sub((0.35, 0.0, 0.09 + (stretch**2 - 0.35**2) ** 0.5), (0.0, 0.0, 0.09))] * 61
+    return Steps(poses, roots, 60.0, 1.0)
+
+
+def test_heel_rises_where_the_leg_would_be_stretched_for_the_lock() -> None:
+    """The ball stays, and the knee does not snap: it keeps a part of the bend that it has."""
+    walk = standing(0.99, 0.04)
+    planted = Planted(
+        [Contact((Part(FLAT, 0, 60),))],
+        lambda _: True,
+        lambda frame: walk.poses[frame],
+        61,
+        walk.leg(),
+        UP,
+        walk.sole(),
+        60.0,
+        0.1,
+    )
+    ball = walk.sole().ball
+    stretched, balls = [], []
+    for frame, pose in enumerate(walk.poses):
+        foot = planted.at(frame, pose)
+        stretched.append(length(sub(add(pose.place, walk.roots[frame]), foot.place)))
+        balls.append(point(foot, ball))
+    assert max(length(sub(place, balls[0])) for place in balls) < 1e-9
+    assert max(stretched) < 0.99 + 0.65 * 0.01
+    raised = planted.at(60, walk.poses[60])
+    assert raised.place[2] > 0.0905 and quat_angle(raised.turn, walk.poses[60].turn) > 3e-3
+
+
+def test_foot_of_a_bent_leg_stays_flat() -> None:
+    walk = standing(0.9, 0.04)
+    feet = played(walk)
+    assert feet[0] == feet[30] == feet[60]
+
+
+def test_place_is_where_the_leg_is_stretched_the_most() -> None:
+    """A foot that creeps: it is locked nearer to where its leg can give less."""
+    walk = standing(0.9, 0.04)
+    ends = [sub((0.35, 0.0, z), (0.0, 0.0, 0.09)) for z in (0.8, 1.0253)]
+    roots = [ends[0]] * 30 + [ends[1]] * 31
+    even = played(walk)[0].place[0]
+    late = played(walk._replace(roots=roots, size=1.0))[0].place[0]
+    assert even == pytest.approx(0.02, abs=2e-3)
+    assert late > even + 4e-3
+
+
+def test_toes_stand_alone_in_a_run() -> None:
+    """The foot turns about the ball, which stays; its heel never stands."""
+    turned = [Pose((0.0, 0.0, 0.12), (0.99, 0.0, 0.141, 0.0))] * 40
+    ball = (0.15, 0.0, -0.06)
+    planted = Planted(
+        [Contact((Part(BALL, 10, 20),))],
+        lambda _: True,
+        lambda frame: turned[frame],
+        40,
+        Leg(lambda _: (0.0, 0.0, 0.8), (0.0, 0.0, 0.0), 0.9),
+        UP,
+        Sole((0.0, 0.0, -0.09), ball),
+        60.0,
+        0.1,
+    )
+    places = [point(planted.at(f, turned[f]), ball) for f in range(10, 21)]
+    assert max(length(sub(a, b)) for a, b in pairwise(places)) < 1e-12
+
+
+def test_rotation_vector_takes_one_rotation_to_another() -> None:
+    a, b = (0.8, 0.6, 0.0, 0.0), (0.6, 0.8, 0.0, 0.0)
+    vector = rotation_vector(a, b)
+    assert vector[0] > 0.0 and abs(length(vector) - quat_angle(a, b)) < 1e-12
+    assert length(rotation_vector(a, (-0.8, -0.6, 0.0, 0.0))) < 1e-12
+
+
+def test_sole_is_that_of_most_frames() -> None:
+    """One contact of four is on a step: the foot's sole is as thick there as elsewhere."""
+    ball, heel = (0.14, 0.0, 0.0), (0.0, 0.0, 0.0)
+    contacts = [Contact((Part(FLAT, first, first + 9),)) for first in (0, 20, 40, 60)]
+    heights = [0.15 if frame >= 60 else 0.09 for frame in range(70)]
+    sole = sole_of((heel, ball), contacts, heights, [UP] * 70)
+    assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
+    assert sole.ball == pytest.approx((0.14, 0.0, -0.09))
