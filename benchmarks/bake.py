@@ -30,14 +30,14 @@ MEANING = """\
 Frames per second when baking all constraints of a file over {frames} frames, medians of {rounds} \
 alternating runs, each in a newly opened file. Blender's is `bpy.ops.nla.bake` with visual keying \
 of the bones that our constraints pose, rotations only, on the same file, so that both evaluate \
-the same constraints. Ours is the operator: it plays the range, writes the keys, and plays the \
-range again without the constraints to compare; “without comparison” is the rate up to that \
-point. “playback” only plays the same file. “difference” is the largest distance between the live \
-and the baked motion, in metres."""
+the same constraints. Ours is the operator: it plays the range, writes the keys, and compares them \
+with what was recorded, bit for bit, or else plays the range again without the constraints; \
+“without comparison” is the rate up to that point. “playback” only plays the same file. \
+“difference” is the largest distance between the live and the baked motion, in metres."""
 
 PLAYED = """\
 playback alone has {share:.1f} times the frame rate of Blender's bake, and a bake cannot be much \
-faster as long as Blender evaluates each frame; the comparison plays the range again"""
+faster as long as Blender evaluates each frame"""
 
 
 def run(effort: Effort) -> Section:

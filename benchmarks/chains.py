@@ -14,12 +14,12 @@ TURN = 0.5
 """The angle between the first and the last bone of a chain at rest, in radians."""
 
 
-def arc(count: int, total: float) -> tuple[Point, ...]:
+def arc(count: int, total: float, turn: float = TURN) -> tuple[Point, ...]:
     """Return the joints of a slightly bent chain of equal bones, ``total`` long."""
     size = total / count
     joints = [(0.0, 0.0, 0.0)]
     for i in range(count):
-        angle = TURN * ((i + 0.5) / count - 0.5)
+        angle = turn * ((i + 0.5) / count - 0.5)
         _, y, z = joints[-1]
         joints.append((0.0, y + size * sin(angle), z + size * cos(angle)))
     return tuple(joints)

@@ -20,7 +20,14 @@ RIGS = {
     "20 × 10": Rig(20, 10),
     "100 × 3": Rig(100, 3),
     "100 × 10": Rig(100, 10),
+    "100 × 10, long": Rig(100, 10, key_every=20, length=3.0, turn=0.01, spacing=0.5),
 }
+"""The last one was measured by others: chains of 3 m, nearly straight at rest, and fast targets."""
+
+MOST = {name: 1.2 for name in ("1 × 2, two-bone", "1 × 2", "1 × 10", "1 × 100", "8 × 3")}
+"""How many times as long as with Blender's IK a frame may take; larger rigs `MOST_OF_LARGE`."""
+
+MOST_OF_LARGE = 0.8
 
 BLOCK = 25
 JUDGE_EVERY = 3
@@ -105,9 +112,10 @@ def run(effort: Effort) -> Section:
 
 def _goals(name: str, scores: dict[str, Score]) -> list[Goal]:
     ours, blenders, floor = (scores[variant] for variant in (OURS, BLENDERS, FLOOR))
+    most = MOST.get(name, MOST_OF_LARGE)
     reason = PYTHON.format(left=1e6 * (blenders.typical - floor.typical))
     return [
-        Goal(f"{name}: frame / frame with Blender's IK", 1.0, ours.ratio(blenders), reason),
+        Goal(f"{name}: frame / frame with Blender's IK", most, ours.ratio(blenders), reason),
         Goal(f"{name}: our own time / the floor", 1.0, ours.ratio(floor) - 1.0, "as above"),
         Goal(f"{name}: worst distance from the target / length", 1e-5, max(ours.errors), DEEP),
     ]

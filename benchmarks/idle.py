@@ -96,11 +96,11 @@ def _update(effort: Effort) -> list[float]:
     updates()
     own: list[float] = []
     for _ in range(rounds):
-        own += _inside_our_handlers(updates)
+        own += inside_our_handlers(updates)
     return [median(own), percentile(own, 0.95), *_with_and_without([updates] * rounds)]
 
 
-def _inside_our_handlers(updates: Work) -> list[float]:
+def inside_our_handlers(updates: Work) -> list[float]:
     """Return the total time of our handlers in each update."""
     spent: list[float] = []
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import asin, atan2, cos, hypot, pi, sin
 from random import Random
 
-from addon.core import Cone, Hinge
-from addon.core.vectors import (
+from fabrik_solver import Cone, Hinge
+from fabrik_solver.core.vectors import (
     Quat,
     Vec,
     add,

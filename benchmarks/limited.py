@@ -15,8 +15,8 @@ from typing import Any
 import bpy
 from mathutils import Quaternion, Vector
 
-from addon.core import WHOLE, Bone, ChainInput, Cone, Goal, Hinge, Local, pose_chain
-from addon.core.vectors import Quat, Vec, quat_matrix
+from fabrik_solver import WHOLE, Bone, ChainInput, Cone, Goal, Hinge, Local, pose_chain
+from fabrik_solver.core.vectors import Quat, Vec, quat_matrix
 from tools.environment import SetupError, scripts
 
 from . import extension

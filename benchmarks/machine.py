@@ -9,7 +9,7 @@ from pathlib import Path
 
 import bpy
 
-from addon.compiled import COMPILED
+from fabrik_solver import COMPILED
 
 
 def about() -> str:

@@ -16,7 +16,7 @@ from time import perf_counter
 
 import bpy
 
-from .scenes import LENGTH, OURS, Rig, armature, opened, target_name
+from .scenes import OURS, Rig, armature, opened, target_name
 
 WARM_UP = 5
 
@@ -108,7 +108,7 @@ def tip_errors(rig: Rig) -> list[float]:
     for chain in range(rig.chains):
         tip = ob.matrix_world @ ob.pose.bones[rig.tip(chain)].tail
         target = bpy.data.objects[target_name(chain)].evaluated_get(depsgraph)
-        errors.append((tip - target.matrix_world.translation).length / LENGTH)
+        errors.append((tip - target.matrix_world.translation).length / rig.length)
     return errors
 
 

@@ -21,6 +21,7 @@ from time import perf_counter
 ROOT = Path(__file__).resolve().parent.parent
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
+    sys.path.append(str(ROOT / "solver" / "src"))  # A real Blender has it nowhere else.
 
 from benchmarks import extension, machine  # noqa: E402
 from benchmarks.effort import Effort  # noqa: E402
@@ -30,6 +31,7 @@ SECTIONS = (
     "frame_cost",
     "skinned",
     "idle",
+    "crowded",
     "iterations",
     "limits",
     "hinged",
@@ -40,6 +42,8 @@ SECTIONS = (
     "hanging",
     "grounded",
     "walking",
+    "bodies",
+    "armatures",
     "memory",
 )
 

@@ -14,14 +14,14 @@ from typing import Any
 import bpy
 
 from . import extension
-from .chains import Point, arc
+from .chains import TURN, Point, arc
 
 OURS = "FABRIK IK"
 BLENDERS = "Blender's IK"
 FLOOR = "floor"
 
 LENGTH = 1.0
-"""The length of each chain, in metres."""
+"""The length of a chain, in metres."""
 
 FRAMES = 250
 KEY_EVERY = 10
@@ -37,12 +37,20 @@ class Rig:
         bones: The number of bones of each chain.
         solver: The solver of our constraints; empty for the default.
         keyed: Whether the targets move along a path.
+        key_every: The frames between their keys.
+        length: The length of each chain, in metres.
+        turn: The angle between the first and the last bone of a chain at rest, in radians.
+        spacing: The distance between the roots, in metres.
     """
 
     chains: int
     bones: int
     solver: str = ""
     keyed: bool = True
+    key_every: int = KEY_EVERY
+    length: float = LENGTH
+    turn: float = TURN
+    spacing: float = SPACING
 
     @property
     def name(self) -> str:
@@ -56,7 +64,7 @@ class Rig:
         """
         side = ceil(sqrt(self.chains))
         row, column = divmod(chain, side)
-        return (SPACING * (column - 0.5 * side), SPACING * (row - 0.5 * side), 0.0)
+        return (self.spacing * (column - 0.5 * side), self.spacing * (row - 0.5 * side), 0.0)
 
     def bone(self, chain: int, number: int) -> str:
         """Return the name of a bone."""
@@ -91,7 +99,7 @@ def build(rig: Rig) -> None:
     ob = link(bpy.data.objects.new("Rig", data))
     bpy.context.view_layer.objects.active = ob
     bpy.ops.object.mode_set(mode="EDIT")
-    joints = arc(rig.bones, LENGTH)
+    joints = arc(rig.bones, rig.length, rig.turn)
     for chain in range(rig.chains):
         x, y, z = rig.root(chain)
         parent = None
@@ -107,21 +115,21 @@ def build(rig: Rig) -> None:
 
 def _target(rig: Rig, chain: int) -> None:
     empty = link(bpy.data.objects.new(target_name(chain), None))
-    way = _path(rig.root(chain), Random(chain))
+    way = _path(rig.root(chain), rig.length, Random(chain))
     empty.location = way(0.0)
     if rig.keyed:
         # Beyond both ends, so that there are frames for the warm-up.
-        for frame in range(1 - 2 * KEY_EVERY, FRAMES + 2 * KEY_EVERY, KEY_EVERY):
+        for frame in range(1 - 2 * rig.key_every, FRAMES + 2 * rig.key_every, rig.key_every):
             empty.location = way(2.0 * pi * (frame - 1) / FRAMES)
             empty.keyframe_insert("location", frame=frame)
 
 
-def _path(root: Point, random: Random) -> Callable[[float], Point]:
+def _path(root: Point, length: float, random: Random) -> Callable[[float], Point]:
     """Return a closed smooth path around a root, at 0.35 to 0.85 of the reach."""
     first, second, third = (random.uniform(0.0, 2.0 * pi) for _ in range(3))
 
     def place(angle: float) -> Point:
-        distance = LENGTH * (0.6 + 0.25 * sin(2.0 * angle + first))
+        distance = length * (0.6 + 0.25 * sin(2.0 * angle + first))
         tilt = 0.9 + 0.5 * sin(3.0 * angle + second)
         side = distance * sin(tilt)
         return (

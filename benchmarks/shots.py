@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import bpy
 
-from addon.core import (
+from fabrik_solver import (
     WHOLE,
     Bone,
     Candidate,
@@ -23,7 +23,7 @@ from addon.core import (
     chain_frames,
     solve_shot,
 )
-from addon.core.vectors import Quat, Vec, quat_matrix
+from fabrik_solver.core.vectors import Quat, Vec, quat_matrix
 
 from . import extension, report
 from .effort import Effort

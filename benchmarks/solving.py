@@ -9,7 +9,7 @@ from math import dist
 from statistics import median
 from time import perf_counter
 
-from addon.core import Chain, Goal, solve
+from fabrik_solver import Chain, Goal, solve
 
 from .chains import Point, arc
 

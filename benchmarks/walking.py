@@ -77,7 +77,7 @@ class _Stopwatch:
     """Adds up the time in which steps are found, rays and all."""
 
     def __enter__(self) -> _Stopwatch:
-        from addon.motion.walking import StepPlanner
+        from fabrik_solver.motion.walking import StepPlanner
 
         self.spent = 0.0
         self._step = StepPlanner.step
@@ -91,7 +91,7 @@ class _Stopwatch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        from addon.motion.walking import StepPlanner
+        from fabrik_solver.motion.walking import StepPlanner
 
         setattr(StepPlanner, "step", self._step)  # noqa: B010
 
