@@ -35,8 +35,8 @@ STILLS = {
 """The frame at which each sample shows best what it is about."""
 
 
-COMPILED = "The compiled solver runs, as in the extension that is installed on Linux."
-INTERPRETED = (
+FAST = "The compiled solver runs, as in the extension that is installed on Linux."
+SLOW = (
     "The solver runs as Python source, several times slower than compiled: "
     "it could not be compiled here, or for this Python."
 )
@@ -47,14 +47,14 @@ def main(arguments: list[str]) -> None:
     if set(arguments) - {"--pictures"}:
         sys.exit(f"demo: only --pictures is understood, not {' '.join(arguments)}")
     import addon
-    from addon import compiled
+    from fabrik_solver import COMPILED
 
     begin = perf_counter()
     with quiet():
         addon.register()
     try:
         print(f"FABRIK IK on Blender {bpy.app.version_string}, {len(NAMES)} sample rigs")
-        print(COMPILED if compiled.COMPILED else INTERPRETED, "\n", sep="")
+        print(FAST if COMPILED else SLOW, "\n", sep="")
         rows = [measured(name) for name in NAMES]
         print(table(rows))
         print("\nDrawing pictures on the processor …", flush=True)
