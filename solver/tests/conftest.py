@@ -5,8 +5,14 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from fabrik_solver import COMPILED
+
+# It also draws numbers that stand in the modules loaded so far, and examples would depend on which
+# tests ran before.
+providers._get_local_constants = Constants
 
 settings.register_profile("same every time", derandomize=True, deadline=None, database=None)
 settings.register_profile("new each time", deadline=None, max_examples=1000, print_blob=True)

@@ -11,6 +11,12 @@ from types import ModuleType
 
 import bpy
 import pytest
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
+
+# Hypothesis also draws numbers that stand in the modules loaded so far, and what is “always the
+# same” would depend on which tests ran before, and on where modules lie in memory.
+providers._get_local_constants = Constants
 
 
 def pytest_report_header() -> str:

@@ -28,7 +28,7 @@ import edits
 import pytest
 import user
 from edits import differences, pair, push
-from hypothesis import HealthCheck, Phase, note, seed, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.database import DirectoryBasedExampleDatabase
 from hypothesis.internal.conjecture import engine
@@ -102,6 +102,7 @@ class Users(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp())
         self.printed = io.StringIO()
         self.is_evaluated = True
+        self.steps: list[str] = []
         Counts.walks += 1
 
     def teardown(self) -> None:
@@ -110,12 +111,13 @@ class Users(RuleBasedStateMachine):
     def take(self, name: str, act: Any, *arguments: Any) -> None:
         """Do something, and note it before for whoever reads of a crash."""
         Counts.steps += 1
+        self.steps.append(f"{name} {arguments}")
         log(f"  {Counts.steps} {name}")
-        with redirect_stderr(self.printed), logged():
+        with redirect_stderr(self.printed), logged(self.steps):
             done = act(*arguments)
             self.is_evaluated = done is not False
             if isinstance(done, str):  # Else it has seen to the update itself.
-                note(f"# {done}")
+                self.steps.append(f"# {done}")
                 log(f"    {done}")
                 update()
             if self.is_evaluated:
@@ -284,7 +286,7 @@ class Users(RuleBasedStateMachine):
 
     @invariant()
     def all_is_kept(self) -> None:
-        with logged():
+        with logged(self.steps):
             self._look()
 
     def _look(self) -> None:
@@ -434,12 +436,16 @@ def log(line: str) -> None:
 
 
 @contextmanager
-def logged() -> Iterator[None]:
-    """Note what fails, for whoever waits while it is made shorter."""
+def logged(steps: list[str]) -> Iterator[None]:
+    """Note what fails, for whoever waits while it is made shorter.
+
+    The steps stay with the error: Hypothesis does not show those of a failure that comes but once.
+    """
     try:
         yield
     except Exception as error:
         log(f"    ! {type(error).__name__}: {str(error)[:300]}")
+        error.add_note("\n".join(steps))
         raise
 
 
