@@ -145,8 +145,7 @@ class DirectProgressOperator(ProgressOperator):
         try:
             return self.go_through(context, self.start(context))
         except ProblemError as problem:
-            self.report({self.blame}, shown(str(problem)))
-            return {"CANCELLED"}
+            return self._refuse(problem)
 
     def invoke(
         self, context: bpy.types.Context, event: bpy.types.Event
@@ -154,7 +153,16 @@ class DirectProgressOperator(ProgressOperator):
         """Do the work in slices, so that it can be cancelled."""
         if context.window is None:
             return self.execute(context)
-        return self.begin(context, self.start(context))
+        try:
+            work = self.start(context)
+        except ProblemError as problem:
+            return self._refuse(problem)
+        return self.begin(context, work)
+
+    def _refuse(self, problem: ProblemError) -> set[OperatorReturnItems]:
+        """Report a problem."""
+        self.report({self.blame}, shown(str(problem)))
+        return {"CANCELLED"}
 
 
 def is_busy() -> bool:

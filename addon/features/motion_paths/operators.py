@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 from bpy.props import EnumProperty
 
+from ...blender.errors import ProblemError
 from ...blender.messages import counted, msg, shown
 from ...ui.layout import Layout, draw_sentence
 from ...ui.refusing import Refusing
@@ -37,8 +38,20 @@ class _Calculating(Refusing, DirectProgressOperator):
         return msg("Calculating motion paths: {done:.0f} %      Esc: Cancel", done=100.0 * done)
 
     def start(self, context: bpy.types.Context) -> Generator[float, None, dict[Key, Points]]:
-        """Have Blender lay out the paths, and return the pass that sets their points."""
-        self.lay_out(context)
+        """Have Blender lay out the paths, and return the pass that sets their points.
+
+        Raises:
+            ProblemError: If it refuses to, as for a range of one frame.
+        """
+        try:
+            self.lay_out(context)
+        except RuntimeError as error:
+            [reason, *_] = str(error).removeprefix("Error: ").splitlines()
+            raise ProblemError(
+                "Blender lays out no motion paths here: choose another Calculation Range. "
+                "“{reason}”",
+                reason=reason,
+            ) from None
         layer = cast(bpy.types.ViewLayer, context.view_layer)
         scene = cast(bpy.types.Scene, context.scene)
         wanted = {path: list(path.frames) for path in affected_paths(layer)}

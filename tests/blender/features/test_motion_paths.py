@@ -237,6 +237,18 @@ def test_it_asks_for_a_path_to_update(rig: bpy.types.Object) -> None:
     refuses(bpy.ops.fabrik.paths_update, "There is no motion path")
 
 
+def test_a_range_that_blender_refuses_is_said(rig: bpy.types.Object) -> None:
+    """Keys of a single frame make no path."""
+    click_bone(rig, "B2")
+    rig.pose.bones["B2"].keyframe_insert("rotation_quaternion", frame=5)
+    with pytest.raises(
+        RuntimeError, match=r"choose another Calculation Range.*single-frame"
+    ) as info:
+        bpy.ops.fabrik.paths_calculate(range="KEYS_ALL")
+    assert "Traceback" not in str(info.value)
+    assert rig.pose.bones["B2"].motion_path is None
+
+
 def test_rounding_is_no_miss_wherever_and_however_large_the_rig_is(rig: bpy.types.Object) -> None:
     from addon.features.motion_paths.operators import _missing
     from addon.features.motion_paths.paths import paths_of
