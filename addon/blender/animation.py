@@ -261,9 +261,10 @@ def _object_slots(action: Any) -> list[Any]:
 def driven(ob: Any) -> frozenset[tuple[str, int]]:
     """Return the channels that the object's unmuted drivers set."""
     data = ob.animation_data
-    if data is None or not data.drivers:
+    drivers = data.drivers if data else ()
+    if not drivers:
         return frozenset()
-    return frozenset((curve.data_path, curve.array_index) for curve in data.drivers if not curve.mute)
+    return frozenset((curve.data_path, curve.array_index) for curve in drivers if not curve.mute)
 
 
 def has_driver(ob: bpy.types.Object, bone: bpy.types.PoseBone, channel: str) -> bool:

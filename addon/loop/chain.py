@@ -84,7 +84,7 @@ def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -
         channels, joints = fk_state.channels, fk_state.joints
     beneath = pose.beneath(chain.bones) if chain.is_layered else None
     now = FkState(parent, channels, beneath, joints, settings.chain_bias)
-    if now != fk_state:
+    if fk_state is None or now != fk_state:
         if fk_state is None or now[1:] != fk_state[1:]:
             chain.input = None
         fk_state = chain.fk_state = now

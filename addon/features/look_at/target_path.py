@@ -103,7 +103,7 @@ class _Tracer:
     def _locations(self, ob: bpy.types.Object) -> Places:
         """Return the locations of an object without a parent."""
         posed = ob.evaluated_get(self.snapshot.depsgraph)
-        own, (dx, dy, dz) = posed.location, posed.delta_location
+        own, (dx, dy, dz) = vector(posed.location), posed.delta_location
         curves = channel_curves(self._lists_of(ob), "location", 3)
         self.moves = any(curves)
 
