@@ -363,7 +363,7 @@ def posed_chain(
         rest_bend: As in `ChainInput`.
         limits: The joint limit of each bone; empty for none.
     """
-    hinged = _hinged_bend(axes, joints, limits) if rest_bend is None else None
+    hinged = _hinged_bend(axes, joints, limits) if limits and rest_bend is None else None
     bend = hinged or straight_bend(axes, rest_bend)
     return Chain(tuple(joints), bend, is_sure=rest_bend is not None or hinged is not None)
 
