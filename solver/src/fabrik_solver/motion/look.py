@@ -13,8 +13,6 @@ from math import atan2, exp, pi, radians
 from typing import Final, NamedTuple, final
 
 from ..core import ChainInput, Goal, Posture, Solution, State, facing, inherited_axes
-from ..core.joint import Joint
-from ..core.posture import ChainLink
 from ..core.vectors import (
     Mat3,
     Quat,
@@ -93,54 +91,60 @@ class PosedBone:
     """A bone of a chain on its way from the root, in armature space.
 
     Attributes:
-        link: The bone.
+        given: The FK pose's local rotation.
+        scale: Its scale along the rotated axes.
+        arm: The next bone's head, or its tail, in its own space.
         inherited: The axes in which its rotation acts.
-        post_scale: The scale put on the result.
         head: Its head.
         rotation: Its local rotation.
         turned: Its axes without the scale of the bone.
         axes: Its axes.
-        tail: The next bone's head, or the tail of the last one.
+        tail: The next bone's head, or its tail.
     """
 
     __slots__ = (
+        "arm",
         "axes",
+        "given",
         "head",
         "inherited",
-        "link",
-        "post_scale",
         "rotation",
+        "scale",
         "tail",
         "turned",
     )
-    link: ChainLink
+    given: Quat
+    scale: Vec
+    arm: Vec
     inherited: Mat3
-    post_scale: Vec
     head: Vec
     rotation: Quat
     turned: Mat3
     axes: Mat3
     tail: Vec
 
-    def __init__(self, link: ChainLink, parent: Mat3, head: Vec) -> None:
+    def __init__(self, chain: ChainInput, i: int, parent: Mat3, head: Vec) -> None:
         """Take the FK pose's rotation; `turn` computes the rest.
 
         Args:
-            link: The bone.
+            chain: The chain.
+            i: Its index there.
             parent: The axes of its posed parent.
             head: Its head.
         """
-        self.link = link
-        self.inherited, self.post_scale = inherited_axes(link.bone, parent)
+        link = chain.links[i]
+        self.inherited, post_scale = inherited_axes(link.bone, parent)
+        self.given = self.rotation = link.rotation
+        self.scale = times(link.scale, post_scale)
+        self.arm = link.arm
         self.head = head
-        self.rotation = link.rotation
 
     def turn(self, rotation: Quat) -> None:
         """Give it a local rotation."""
         self.rotation = rotation
         self.turned = mat_product(self.inherited, quat_matrix(rotation))
-        self.axes = scale_columns(self.turned, times(self.link.scale, self.post_scale))
-        self.tail = add(self.head, mat_apply(self.axes, self.link.arm))
+        self.axes = scale_columns(self.turned, self.scale)
+        self.tail = add(self.head, mat_apply(self.axes, self.arm))
 
 
 @final
@@ -268,13 +272,13 @@ def pose_look(
         is_limited = bool(chain.constrained) or look.limit < UNLIMITED
         state = "LIMITED" if is_limited and gaze is not None else "OUT_OF_REACH"
     if influence != 1.0:
-        bones = _posed(chain, [slerp(one.link.rotation, one.rotation, influence) for one in bones])
+        bones = _posed(chain, [slerp(one.given, one.rotation, influence) for one in bones])
         tip, _ = _gaze_point(bones[-1], gaze, target)
     numbers: list[float] = []
     for one in bones:
-        numbers.extend(quat_compatible(one.rotation, one.link.rotation))
+        numbers.extend(quat_compatible(one.rotation, one.given))
     residual = length(sub(tip, target))
-    moved = _measured(chain, bones)
+    moved = chain.chain.moved_to([chain.root, *[one.tail for one in bones]])
     solution = Solution(chain.chain, moved, state, state == "REACHED", residual, 0, (0.0, 0.0, 0.0))
     return Posture(numbers, tip, state, goal, solution, orientation_error=missed)
 
@@ -339,7 +343,7 @@ def _turned(
     axes, head = chain.parent[0], chain.root
     bones: list[PosedBone] = []
     for i, given in enumerate(fk):
-        bone = PosedBone(given.link, axes, head)
+        bone = PosedBone(chain, i, axes, head)
         constrained = chain.constrained[i] if chain.constrained else None
         if constrained is not None and constrained.compliance == 0.0:
             pass  # Fully stiff: keeps its FK pose.
@@ -428,30 +432,12 @@ def _posed(chain: ChainInput, rotations: Sequence[Quat]) -> list[PosedBone]:
     """Return the bones of a chain under rotations; under the FK pose if there are none."""
     axes, head = chain.parent[0], chain.root
     bones: list[PosedBone] = []
-    for i, link in enumerate(chain.links):
-        bone = PosedBone(link, axes, head)
-        bone.turn(rotations[i] if rotations else link.rotation)
+    for i in range(len(chain.links)):
+        bone = PosedBone(chain, i, axes, head)
+        bone.turn(rotations[i] if rotations else bone.given)
         bones.append(bone)
         axes, head = bone.axes, bone.tail
     return bones
-
-
-def _measured(chain: ChainInput, bones: list[PosedBone]) -> list[Joint]:
-    """Return the joints of a posed chain as in `Chain.start`.
-
-    Raises:
-        ValueError: If they are not finite.
-    """
-    (a, b, c), scale = chain.root, chain.chain.scale
-    joints = [Joint(0.0, 0.0, 0.0, 0.0)]
-    for bone in bones:
-        x, y, z = bone.tail
-        if x - x != 0.0 or y - y != 0.0 or z - z != 0.0:
-            raise ValueError("the numbers of the chain overflow: scale it, or move the target")
-        if scale != 0.0:
-            joints[-1].size = length(sub(bone.tail, bone.head)) / scale
-            joints.append(Joint((x - a) / scale, (y - b) / scale, (z - c) / scale, 0.0))
-    return joints if scale != 0.0 else []
 
 
 def _gaze_point(bone: PosedBone, gaze: Gaze | None, target: Vec) -> tuple[Vec, float]:
