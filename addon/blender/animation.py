@@ -196,7 +196,9 @@ def channel_curves(lists: Sequence[Any], path: str, count: int) -> list[Any]:
 def has_nla(ob: bpy.types.Object) -> bool:
     """Return whether the object's NLA strips are evaluated."""
     data = ob.animation_data
-    return data is not None and any(holder != data for holder in _acting(ob))
+    if data is None or not data.nla_tracks:
+        return False
+    return any(holder != data for holder in _acting(ob))
 
 
 def mute(ob: bpy.types.Object, path: str) -> None:
@@ -259,7 +261,9 @@ def _object_slots(action: Any) -> list[Any]:
 def driven(ob: Any) -> frozenset[tuple[str, int]]:
     """Return the channels that the object's unmuted drivers set."""
     data = ob.animation_data
-    drivers = [] if data is None else data.drivers
+    drivers = data.drivers if data else ()
+    if not drivers:
+        return frozenset()
     return frozenset((curve.data_path, curve.array_index) for curve in drivers if not curve.mute)
 
 

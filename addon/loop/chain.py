@@ -76,17 +76,18 @@ def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -
         chain.checked = settings
     parent = WHOLE if chain.root_parent < 0 else solved.frame(rig, chain.root_parent)
     fk_state = chain.fk_state
-    bias = settings.chain_bias
-    beneath = pose.beneath(chain.bones) if chain.is_layered else None
-    stamp = (pose.fk.stamp, parent, bias, beneath)
-    if fk_state is None or stamp != chain.stamp:
-        chain.stamp = stamp
+    if fk_state is None or pose.fk.stamp != chain.stamp:
+        chain.stamp = pose.fk.stamp
         joints = tuple([pose.fk.joints[bone] for _, bone in chain.joints.native])
-        channels = (*pose.bits_of(chain.runs, chain.tip_bone), beneath)
-        now = FkState(channels, parent, joints, bias)
-        if fk_state is None or now != fk_state:
-            fk_state = chain.fk_state = now
+        channels = pose.fk.bits_of(chain.runs, chain.tip_bone)
+    else:
+        channels, joints = fk_state.channels, fk_state.joints
+    beneath = pose.beneath(chain.bones) if chain.is_layered else None
+    now = FkState(parent, channels, beneath, joints, settings.chain_bias)
+    if fk_state is None or now != fk_state:
+        if fk_state is None or now[1:] != fk_state[1:]:
             chain.input = None
+        fk_state = chain.fk_state = now
     world = solved.world(rig.object, rig.uid)
     pole = None if chain.pole is None else solved.point(chain.pole)
     aim = aim_of(solved, chain)
@@ -237,15 +238,20 @@ def input_of(chain: ChainPlan, pose: SolvedPose, inputs: SolveInput) -> ChainInp
         ValueError: If an input is not finite.
         ProblemError: If it stretches and has no length.
     """
-    if chain.input is None:
+    given, parent = chain.input, inputs.fk_state.parent
+    if given is not None and given.parent == parent:
+        return given
+    if given is not None and given.hand is None:
+        given = given.carried(parent)  # Nothing else has changed.
+    else:
         bones = [chain.rig.bone(bone) for bone in chain.bones]
         locals_ = [pose.posed_local(bone) for bone in chain.bones]
         limits, stiffness = chain.joints.now(inputs.fk_state.joints)
-        chain.input = ChainInput(
+        given = ChainInput(
             bones,
             locals_,
             tip_of(chain, pose),
-            inputs.fk_state.parent,
+            parent,
             chain.rest_bend,
             limits,
             stiffness,
@@ -253,14 +259,14 @@ def input_of(chain: ChainPlan, pose: SolvedPose, inputs: SolveInput) -> ChainInp
             chain.limb_bend,
             inputs.settings.chain_bias,
         )
-        if chain.stretches and chain.input.chain.scale == 0.0:
-            name, chain.input = chain.rig.names[chain.bones[0]], None
-            raise ProblemError(
-                "The chain from “{name}” on has zero length and cannot stretch: change the "
-                "scale of its bones, or disable Stretch",
-                name=name,
-            )
-    return chain.input
+    if chain.stretches and given.chain.scale == 0.0:
+        raise ProblemError(
+            "The chain from “{name}” on has zero length and cannot stretch: change the "
+            "scale of its bones, or disable Stretch",
+            name=chain.rig.names[chain.bones[0]],
+        )
+    chain.input = given
+    return given
 
 
 def tip_of(chain: ChainPlan, pose: SolvedPose) -> Vec:

@@ -221,14 +221,16 @@ class FkState(NamedTuple):
     """All inputs of a chain in its FK pose; compared bit for bit.
 
     Attributes:
-        channels: `SolvedPose.bits_of` and, for a layer, `SolvedPose.beneath` of its bones.
         parent: Frame of the root bone's parent, in armature space.
+        channels: `FkPose.bits_of` its bones and its tip bone.
+        beneath: `SolvedPose.beneath` of its bones, for a layer.
         joints: The native IK settings of the bones that use them as limits.
         bias: The constraint's Bias.
     """
 
-    channels: tuple[object, ...]
     parent: Frame
+    channels: tuple[object, ...]
+    beneath: tuple[object, ...] | None
     joints: tuple[IkSettings, ...]
     bias: float
 
@@ -267,7 +269,7 @@ class ChainPlan:
         joints: The limits of its joints.
         checked: The settings that were last found valid.
         fk_state: The last FK state.
-        stamp: Identifies the inputs that the FK state was read from.
+        stamp: The `FkPose.stamp` that the FK state was read at.
         input: The chain in its FK pose, once it was needed.
         last: The result of the last update.
         results: Cached results, by frame.
@@ -302,7 +304,7 @@ class ChainPlan:
     joints: Joints = field(default_factory=Joints)
     checked: AnimatedSettings | None = None
     fk_state: FkState | None = None
-    stamp: object = None
+    stamp: tuple[int, int] | None = None
     input: ChainInput | None = None
     last: SolveResult | None = None
     results: dict[float, SolveResult] = field(default_factory=dict)

@@ -125,6 +125,9 @@ class SolvedScene:
 
     def frame(self, rig: Skeleton, bone: int) -> Frame:
         """Return the frame of a bone in armature space."""
+        frames = self._frames.setdefault(rig.uid, {})
+        if bone in frames:
+            return frames[bone]
         pose = self.poses.get(rig.uid)
         if pose is None:
             rows = Rows(rig.names, ())
@@ -133,7 +136,7 @@ class SolvedScene:
         now = pose.now
         if now.is_at_rest:  # In Rest Position solved poses are not shown.
             return now.frame(bone)
-        moved, frames = self.snapshot.moved(rig), self._frames.setdefault(rig.uid, {})
+        moved = self.snapshot.moved(rig)
         # A chain may have more bones than Python's recursion limit.
         path: list[int] = []
         while bone in moved and bone not in frames:

@@ -25,7 +25,7 @@ from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, fixed
 from ...loop.property_values import now
 from ...loop.results import Report
-from .target_path import UntraceableError, place_track
+from .target_path import UntraceableError, places_at
 
 AXIS_ITEMS = axis_items("the bone's")
 
@@ -209,11 +209,12 @@ def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
     Raises:
         UntraceableError: If they are unknown.
     """
-    place, moves = place_track(snapshot, cast(Point, chain.target), chain.rig)
-    if not moves:
-        return None
     samples, time = _samples(damping * frame_rate(snapshot.depsgraph.scene)), snapshot.time
-    return mean([(place(time - ago), weight) for ago, weight in samples])
+    frames = [time - ago for ago, _ in samples]
+    places = places_at(snapshot, cast(Point, chain.target), chain.rig, frames)
+    if places is None:
+        return None
+    return mean([(place, weight) for place, (_, weight) in zip(places, samples, strict=True)])
 
 
 _samples = lru_cache(maxsize=64)(moments)

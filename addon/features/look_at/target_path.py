@@ -6,7 +6,7 @@ target that is moved by anything but F-curves is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import dist
 from typing import Any
 
@@ -44,10 +44,14 @@ class UntraceableError(ProblemError):
     """A target is moved by anything but F-curves; the reason is the beginning of a sentence."""
 
 
-def place_track(
-    snapshot: Snapshot, point: Point, rig: Skeleton
-) -> tuple[Callable[[float], Vec], bool]:
-    """Return a function from frames to a target's position in world space, and whether it moves.
+Places = Callable[[Sequence[float]], list[Vec]]
+"""Returns the positions of something at some frames of the scene."""
+
+
+def places_at(
+    snapshot: Snapshot, point: Point, rig: Skeleton, frames: Sequence[float]
+) -> list[Vec] | None:
+    """Return a target's positions in world space at some frames; None if it does not move.
 
     The armature that looks counts as still, so that the gaze does not trail behind when the whole
     character moves.
@@ -56,21 +60,23 @@ def place_track(
         snapshot: The current snapshot.
         point: The target.
         rig: The armature that looks.
+        frames: The frames.
 
     Raises:
         UntraceableError: If the target is moved by anything but F-curves.
     """
     tracer = _Tracer(snapshot, rig)
-    track = tracer.object(point.object)
-    if point.skeleton is not None:
-        track = _inside(track, tracer.bone(point.skeleton, point.bone))
+    places = tracer.places(point)
+    if not tracer.moves:
+        frames = ()
+    now, *found = places((snapshot.time, *frames))
     here = snapshot.point(point)
-    off = dist(track(snapshot.time)[1], here)
+    off = dist(now, here)
     if not off <= TOLERANCE * (1.0 + length(here)):  # Physics, or a target that is being dragged.
         raise UntraceableError(
             "“{object}” is not where its F-curves place it", object=point.object.name
         )
-    return lambda frame: track(frame)[1], tracer.moves
+    return found if tracer.moves else None
 
 
 class _Tracer:
@@ -81,6 +87,34 @@ class _Tracer:
         self.rig = rig
         self.moves = False
         self._lists: dict[bpy.types.Object, list[Any]] = {}
+
+    def places(self, point: Point) -> Places:
+        """Return the positions of a point in world space."""
+        ob = point.object
+        if point.skeleton is None and ob != self.rig.object and parent_of(ob) is None:
+            # Like most targets: its axes do not matter.
+            self._refuse(ob, ob, "")
+            return self._locations(ob)
+        track = self.object(ob)
+        if point.skeleton is not None:
+            track = _inside(track, self.bone(point.skeleton, point.bone))
+        return lambda frames: [track(frame)[1] for frame in frames]
+
+    def _locations(self, ob: bpy.types.Object) -> Places:
+        """Return the locations of an object without a parent."""
+        posed = ob.evaluated_get(self.snapshot.depsgraph)
+        own, (dx, dy, dz) = vector(posed.location), posed.delta_location
+        curves = channel_curves(self._lists_of(ob), "location", 3)
+        self.moves = any(curves)
+
+        def places(frames: Sequence[float]) -> list[Vec]:
+            xs, ys, zs = (
+                [value] * len(frames) if curve is None else [*map(curve.evaluate, frames)]
+                for curve, value in zip(curves, own, strict=True)
+            )
+            return [(x + dx, y + dy, z + dz) for x, y, z in zip(xs, ys, zs, strict=True)]
+
+        return places
 
     def object(self, ob: bpy.types.Object) -> Track:
         """Return the track of an object in world space."""
@@ -156,7 +190,7 @@ class _Tracer:
             turn = mat_product(delta_turn, quat_matrix(quaternion(mode, rotation(frame))))
             return scale_columns(turn, times(vector(scale(frame)), delta_scale))
 
-        if isinstance(rotation, _Still) and isinstance(scale, _Still):  # Like most targets.
+        if isinstance(rotation, _Still) and isinstance(scale, _Still):
             still = axes(0.0)
             return lambda frame: (still, add(vector(location(frame)), delta_location))
         return lambda frame: (axes(frame), add(vector(location(frame)), delta_location))
@@ -165,9 +199,7 @@ class _Tracer:
         self, ob: bpy.types.Object, posed: Any, path: str, name: str, count: int
     ) -> Callable[[float], list[float]]:
         """Return a function from frames to the values of a channel; constant without F-curves."""
-        if ob not in self._lists:
-            self._lists[ob] = active_lists(ob)
-        curves = channel_curves(self._lists[ob], path + name, count)
+        curves = channel_curves(self._lists_of(ob), path + name, count)
         values = list(getattr(posed, name))
         if not any(curves):
             return _Still(values)
@@ -179,6 +211,12 @@ class _Tracer:
         return lambda frame: [
             value if curve is None else curve.evaluate(frame) for curve, value in pairs
         ]
+
+    def _lists_of(self, ob: bpy.types.Object) -> list[Any]:
+        """Return `active_lists` of an object."""
+        if ob not in self._lists:
+            self._lists[ob] = active_lists(ob)
+        return self._lists[ob]
 
     def _refuse(self, ob: bpy.types.Object, owner: Any, path: str) -> None:
         """Refuse an object or a bone that is moved by anything but F-curves.

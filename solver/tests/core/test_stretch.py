@@ -329,3 +329,19 @@ def test_flat_bones_stay_flat_and_mirrored_ones_mirrored() -> None:
     assert all(math.isfinite(x) for scale in posture.scales for x in scale)
     assert posture.scales[0][2] == 0.0
     assert posture.scales[1][0] < 0.0
+
+
+@pytest.mark.parametrize("mode", SCALE_MODES)
+def test_a_carried_chain_is_that_of_its_new_parent(mode: str) -> None:
+    rng = random.Random(3)
+    for bias in (0.0, 0.4):
+        rig = random_rig(rng, 4, mode, scale=1.2)
+        limits: list[Limit | None] = [None, Hinge((1.0, 0.0, 0.0), (-0.1, 1.5)), None, None]
+        stiffness = [0.0, 0.2, 0.0, 0.0]
+        rest = tip_of(rig), WHOLE, (1.0, 0.0, 0.0), limits, stiffness
+        there = ChainInput(*rig, rest[0], PARENT, *rest[2:], bias=bias)
+        carried = ChainInput(*rig, *rest, bias=bias).carried(PARENT)
+        assert (carried.parent, carried.joints) == (PARENT, there.joints)
+        goal = Goal(random_direction(rng))
+        found, expected = pose_chain(carried, goal), pose_chain(there, goal)
+        assert (found.numbers, found.tip) == (expected.numbers, expected.tip)

@@ -480,3 +480,14 @@ def test_damping_is_late_by_its_delay_and_never_overshoots() -> None:
     torn = [eased(lambda t: (float(t > 0.0), 0.0, 0.0), 0.25 * i)[0] for i in range(80)]
     assert torn[0] == 0.0 and torn[int(4 * 2 * delay)] == pytest.approx(1.0)
     assert torn == sorted(torn)
+
+
+@given(seed=st.integers(0, 10**6), count=st.integers(1, 4), influence=st.sampled_from((0.5, 1.0)))
+def test_the_solution_has_the_joints_of_the_pose(seed: int, count: int, influence: float) -> None:
+    rng = random.Random(seed)
+    chain = bones(rng, count, uneven=True)
+    target = add(chain.joints[-2], scaled(direction(rng), 3.0))
+    posture = pose_look(chain, target, Look(), influence)
+    places = chain.turned(posture.rotations).joints
+    for joint, place in zip(posture.solution.joints, places, strict=True):
+        assert math.dist(joint, place) < 1e-12

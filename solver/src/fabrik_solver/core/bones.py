@@ -25,6 +25,7 @@ from .vectors import (
     mat_determinant,
     mat_from_columns,
     mat_product,
+    mat_transposed,
     quat_between,
     quat_in_axes,
     quat_matrix,
@@ -176,7 +177,8 @@ def facing(axes: Mat3, own: tuple[Vec, Vec], wanted: tuple[Vec, Vec]) -> Quat | 
     if up is None:
         return None
     turned = mat_from_columns(ahead, up, cross(ahead, up))
-    return quat_of(mat_product(turned, (*own[0], *own[1], *cross(own[0], own[1]))))
+    before = mat_from_columns(own[0], own[1], cross(own[0], own[1]))
+    return quat_of(mat_product(turned, mat_transposed(before)))
 
 
 def inherited_axes(bone: Bone, parent: Mat3) -> tuple[Mat3, Vec]:
@@ -187,7 +189,7 @@ def inherited_axes(bone: Bone, parent: Mat3) -> tuple[Mat3, Vec]:
     """
     mode = bone.inherit_scale
     if mode == "FULL" and bone.inherit_rotation:
-        return mat_product(parent, bone.rest), NO_STRETCH
+        return mat_product(parent, bone.rest), (1.0, 1.0, 1.0)
     if bone.inherit_rotation:
         base, post_scale = _base_of_parent(mode, parent)
     else:

@@ -1,5 +1,6 @@
 """The input and the result of a solver."""
 
+from collections.abc import Sequence
 from math import dist, fsum
 from typing import Literal, final
 
@@ -13,7 +14,7 @@ from .bend import (
     side_of,
 )
 from .joint import Joint
-from .vectors import ORIGIN, QUAT_IDENTITY, Quat, Vec, add, dot, mix, scaled, unit
+from .vectors import ORIGIN, QUAT_IDENTITY, Quat, Vec, add, dot, length, mix, scaled, sub, unit
 
 X_AXIS: Vec = (1.0, 0.0, 0.0)
 
@@ -152,6 +153,25 @@ class Chain:
         if otherwise is None or self.bend is not None:
             self._bending = found
         return found
+
+    def moved_to(self, joints: Sequence[Vec]) -> list[Joint]:
+        """Return other positions of its joints, root first, as in `start`.
+
+        Raises:
+            ValueError: If one is not finite.
+        """
+        for x, y, z in joints:
+            if x - x != 0.0 or y - y != 0.0 or z - z != 0.0:
+                raise ValueError("a joint of the chain is not finite: give numbers")
+        if self.scale == 0.0:
+            return []
+        a, b, c = self.root
+        scale = self.scale
+        moved: list[Joint] = []
+        for i, (x, y, z) in enumerate(joints):
+            size = length(sub(joints[i + 1], joints[i])) / scale if i + 1 < len(joints) else 0.0
+            moved.append(Joint((x - a) / scale, (y - b) / scale, (z - c) / scale, size))
+        return moved
 
     def bone_lengths(self) -> tuple[float, ...]:
         """Return the lengths to solve with, from the root on."""

@@ -10,7 +10,9 @@ from .vectors import (
     dot,
     mat_apply,
     mat_columns,
+    mat_from_columns,
     mat_product,
+    mat_transposed,
     scaled,
     sub,
 )
@@ -43,6 +45,7 @@ def inverse(frame: Frame) -> Frame:
     volume = dot(x, yz)
     if not abs(volume) > 1e-30:
         raise ValueError("a frame scaled to zero cannot be undone")
-    rows = (scaled(yz, 1.0 / volume), scaled(zx, 1.0 / volume), scaled(xy, 1.0 / volume))
-    axes = (*rows[0], *rows[1], *rows[2])
+    share = 1.0 / volume
+    rows = mat_from_columns(scaled(yz, share), scaled(zx, share), scaled(xy, share))
+    axes = mat_transposed(rows)
     return axes, mat_apply(axes, sub(ORIGIN, frame[1]))

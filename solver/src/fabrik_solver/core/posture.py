@@ -287,6 +287,19 @@ class ChainInput:
             bias=self.bias,
         )
 
+    def carried(self, parent: Frame) -> "ChainInput":
+        """Return the same chain, without a hand, on another frame of its root bone's parent."""
+        return ChainInput(
+            [link.bone for link in self.links],
+            self.channels,
+            self.links[-1].arm,
+            parent,
+            self.rest_bend,
+            self._limits,
+            self._stiffness,
+            bias=self.bias,
+        )
+
     def turned(self, rotations: Sequence[Quat]) -> "ChainInput":
         """Return the same bones, without a hand, under other rotations."""
         pairs = zip(self.channels, rotations, strict=True)
@@ -350,7 +363,7 @@ def posed_chain(
         rest_bend: As in `ChainInput`.
         limits: The joint limit of each bone; empty for none.
     """
-    hinged = _hinged_bend(axes, joints, limits) if rest_bend is None else None
+    hinged = _hinged_bend(axes, joints, limits) if limits and rest_bend is None else None
     bend = hinged or straight_bend(axes, rest_bend)
     return Chain(tuple(joints), bend, is_sure=rest_bend is not None or hinged is not None)
 

@@ -14,6 +14,8 @@ Vec = tuple[float, float, float]
 Quat = tuple[float, float, float, float]
 Mat3 = tuple[float, float, float, float, float, float, float, float, float]
 
+# Not `Final`: mypyc 2.4 takes the value of a final tuple of floats for missing. Compiled, each use
+# is a look-up and a conversion, which numbers written out are not.
 ORIGIN: Vec = (0.0, 0.0, 0.0)
 QUAT_IDENTITY: Quat = (1.0, 0.0, 0.0, 0.0)
 IDENTITY: Mat3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)

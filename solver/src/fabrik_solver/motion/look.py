@@ -10,11 +10,10 @@ behind, and at the bone itself. There the shared part eases back to the FK pose.
 
 from collections.abc import Sequence
 from math import atan2, exp, pi, radians
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, final
 
-from ..core import Chain, ChainInput, Goal, Posture, Solution, State, facing, inherited_axes
+from ..core import ChainInput, Goal, Posture, Solution, State, facing, inherited_axes
 from ..core.vectors import (
-    ORIGIN,
     Mat3,
     Quat,
     Vec,
@@ -38,6 +37,7 @@ from ..core.vectors import (
     sub,
     times,
     unit,
+    unit_or,
 )
 from .easing import smooth
 
@@ -83,43 +83,160 @@ class Look(NamedTuple):
     softness: float = 0.0
 
 
-class Gaze(NamedTuple):
-    """The gaze of the last bone under the FK pose, in armature space.
+# Classes of their own instead of named tuples: compiled, their numbers are not boxed.
+
+
+@final
+class PosedBone:
+    """A bone of a chain on its way from the root, in armature space.
+
+    Attributes:
+        given: The FK pose's local rotation.
+        scale: Its scale along the rotated axes.
+        arm: The next bone's head, or its tail, in its own space.
+        inherited: The axes in which its rotation acts.
+        head: Its head.
+        rotation: Its local rotation.
+        turned: Its axes without the scale of the bone.
+        axes: Its axes.
+        tail: The next bone's head, or its tail.
+    """
+
+    __slots__ = (
+        "arm",
+        "axes",
+        "given",
+        "head",
+        "inherited",
+        "rotation",
+        "scale",
+        "tail",
+        "turned",
+    )
+    given: Quat
+    scale: Vec
+    arm: Vec
+    inherited: Mat3
+    head: Vec
+    rotation: Quat
+    turned: Mat3
+    axes: Mat3
+    tail: Vec
+
+    def __init__(self, chain: ChainInput, i: int, parent: Mat3, head: Vec) -> None:
+        """Take the FK pose's rotation; `turn` computes the rest.
+
+        Args:
+            chain: The chain.
+            i: Its index there.
+            parent: The axes of its posed parent.
+            head: Its head.
+        """
+        link = chain.links[i]
+        self.inherited, post_scale = inherited_axes(link.bone, parent)
+        self.given = self.rotation = link.rotation
+        self.scale = times(link.scale, post_scale)
+        self.arm = link.arm
+        self.head = head
+
+    def turn(self, rotation: Quat) -> None:
+        """Give it a local rotation."""
+        self.rotation = rotation
+        self.turned = mat_product(self.inherited, quat_matrix(rotation))
+        self.axes = scale_columns(self.turned, self.scale)
+        self.tail = add(self.head, mat_apply(self.axes, self.arm))
+
+
+@final
+class Gaze:
+    """The gaze of the last bone under the FK pose, in armature space, and its limit.
 
     Attributes:
         ahead: The direction of its gaze.
         side: The direction perpendicular to it of the axis to keep up, or of another one.
-        up: The goal_axes direction of that; None takes the smallest rotation.
-        own: The two axes before the bone's rotation.
+        has_up: Whether the axis to keep up has a goal direction, else the rotation is the smallest.
+        up: That direction.
+        own: The look axis before the bone's rotation.
+        own_side: The axis of the side before it.
         reach: The distance below which a target is too close.
         shared_reach: The same for the bones that share the rotation.
+        limit: The largest angle from this gaze.
+        softness: The last share of the limit, over which the gaze eases out.
     """
 
+    __slots__ = (
+        "ahead",
+        "has_up",
+        "limit",
+        "own",
+        "own_side",
+        "reach",
+        "shared_reach",
+        "side",
+        "softness",
+        "up",
+    )
     ahead: Vec
     side: Vec
-    up: Vec | None
-    own: tuple[Vec, Vec]
+    has_up: bool
+    up: Vec
+    own: Vec
+    own_side: Vec
     reach: float
     shared_reach: float
+    limit: float
+    softness: float
+
+    def __init__(
+        self,
+        ahead: Vec,
+        side: Vec,
+        up: Vec | None,
+        own: Vec,
+        own_side: Vec,
+        reach: float,
+        shared_reach: float,
+        look: Look,
+    ) -> None:
+        self.ahead = ahead
+        self.side = side
+        self.has_up = up is not None
+        self.up = (0.0, 0.0, 0.0) if up is None else up
+        self.own = own
+        self.own_side = own_side
+        self.reach = reach
+        self.shared_reach = shared_reach
+        self.limit = look.limit
+        self.softness = look.softness
 
 
-class Turn(NamedTuple):
+@final
+class Turn:
     """A rotation of the gaze in armature space: about an axis, and then about the gaze itself.
 
     Attributes:
         axis: The axis, perpendicular to the gaze of the FK pose.
         angle: The angle about it.
         roll: The angle about the rotated gaze.
-        share: The part of both that is shared, faded out where it would be discontinuous.
+        share: The part of the angle that is shared, faded out where it would be discontinuous.
+        roll_share: The part of the roll.
     """
 
+    __slots__ = ("angle", "axis", "roll", "roll_share", "share")
     axis: Vec
     angle: float
     roll: float
-    share: tuple[float, float]
+    share: float
+    roll_share: float
 
-
-NO_TURN: Final = Turn(Z_AXIS, 0.0, 0.0, (0.0, 0.0))
+    def __init__(
+        self, axis: Vec, angle: float, roll: float, share: float, roll_share: float
+    ) -> None:
+        self.axis = axis
+        self.angle = angle
+        self.roll = roll
+        self.share = share
+        self.roll_share = roll_share
 
 
 def pose_look(
@@ -146,28 +263,23 @@ def pose_look(
         ValueError: If a number of the target is not finite.
     """
     goal = Goal(target)  # Raises if it is not finite.
-    _, fk_axes = _joints_and_axes(chain, chain.rotations)
-    gaze = _gaze(chain, fk_axes[-1], look)
-    rotations = (
-        [*chain.rotations] if gaze is None else _rotations(chain, fk_axes, gaze, target, look)
-    )
-    joints, axes = _joints_and_axes(chain, rotations)
-    tip, missed = _gaze_point(joints, axes[-1], gaze, target)
+    fk = _posed(chain, [])
+    gaze = _gaze(chain, fk[-1].turned, look)
+    bones = fk if gaze is None else _turned(chain, fk, gaze, target, look.share)
+    tip, missed = _gaze_point(bones[-1], gaze, target)
     state: State = "REACHED"
     if missed > tolerance:
         is_limited = bool(chain.constrained) or look.limit < UNLIMITED
         state = "LIMITED" if is_limited and gaze is not None else "OUT_OF_REACH"
     if influence != 1.0:
-        pairs = zip(chain.rotations, rotations, strict=True)
-        rotations = [slerp(fk, turned, influence) for fk, turned in pairs]
-        joints, axes = _joints_and_axes(chain, rotations)
-        tip, _ = _gaze_point(joints, axes[-1], gaze, target)
-    solved = Chain(tuple(joints))
+        bones = _posed(chain, [slerp(one.given, one.rotation, influence) for one in bones])
+        tip, _ = _gaze_point(bones[-1], gaze, target)
     numbers: list[float] = []
-    for fk, rotation in zip(chain.rotations, rotations, strict=True):
-        numbers.extend(quat_compatible(rotation, fk))
+    for one in bones:
+        numbers.extend(quat_compatible(one.rotation, one.given))
     residual = length(sub(tip, target))
-    solution = Solution(solved, solved.start, state, state == "REACHED", residual, 0, ORIGIN)
+    moved = chain.chain.moved_to([chain.root, *[one.tail for one in bones]])
+    solution = Solution(chain.chain, moved, state, state == "REACHED", residual, 0, (0.0, 0.0, 0.0))
     return Posture(numbers, tip, state, goal, solution, orientation_error=missed)
 
 
@@ -209,66 +321,83 @@ def gaze_angle(angle: float, limit: float, softness: float) -> float:
     return turned * _ease_out(angle, 0.5 * (limit + pi))
 
 
-def _rotations(
-    chain: ChainInput, fk_axes: list[Mat3], gaze: Gaze, target: Vec, look: Look
-) -> list[Quat]:
-    """Return the local rotations of the bones."""
-    parts = shares(chain, look.share)
-    turn = NO_TURN
-    if len(parts) > 1 and parts[-2] > 0.0:
-        turn = _turn(gaze, chain.joints[-2], target, look)
+def _turned(
+    chain: ChainInput, fk: list[PosedBone], gaze: Gaze, target: Vec, share: float
+) -> list[PosedBone]:
+    """Return the bones of a chain whose last one looks at a target.
+
+    Args:
+        chain: The bones.
+        fk: The same under their FK pose.
+        gaze: The gaze there.
+        target: The target.
+        share: How the rotation is shared.
+    """
+    last = len(fk) - 1
+    parts: list[float] = []
+    turn: Turn | None = None
+    if last > 0:
+        parts = shares(chain, share)
+        if parts[last - 1] > 0.0:
+            turn = _turn(gaze, chain.joints[-2], target)
     axes, head = chain.parent[0], chain.root
-    rotations: list[Quat] = []
-    for i, (link, part) in enumerate(zip(chain.links, parts, strict=True)):
-        inherited, post_scale = inherited_axes(link.bone, axes)
+    bones: list[PosedBone] = []
+    for i, given in enumerate(fk):
+        bone = PosedBone(chain, i, axes, head)
         constrained = chain.constrained[i] if chain.constrained else None
-        rotation = link.rotation
         if constrained is not None and constrained.compliance == 0.0:
             pass  # Fully stiff: keeps its FK pose.
-        elif i + 1 == len(chain.links):
-            whole = _quat(gaze, _turn(gaze, head, target, look))
-            goal_axes = rotate(whole, gaze.ahead), rotate(whole, gaze.side)
-            rotation = facing(inherited, gaze.own, goal_axes) or rotation
-        elif part > 0.0:
-            shared = _quat(gaze, turn, part * turn.share[0], part * turn.share[1])
-            _, y, z = mat_columns(fk_axes[i])
-            goal_axes = rotate(shared, y), rotate(shared, z)
-            rotation = facing(inherited, (Y_AXIS, Z_AXIS), goal_axes) or rotation
-        if constrained is not None:
-            rotation = constrained.allowed(rotation)
-        rotations.append(rotation)
-        turned = mat_product(inherited, quat_matrix(rotation))
-        axes = scale_columns(turned, times(link.scale, post_scale))
-        head = add(head, mat_apply(axes, link.arm))
-    return rotations
+        elif i == last:
+            whole = _turn(gaze, head, target)
+            quat = _quat(gaze, whole, whole.angle, whole.roll)
+            goal_axes = rotate(quat, gaze.ahead), rotate(quat, gaze.side)
+            rotation = facing(bone.inherited, (gaze.own, gaze.own_side), goal_axes)
+            if rotation is not None:
+                bone.rotation = rotation
+        elif turn is not None and parts[i] > 0.0:
+            part = parts[i]
+            quat = _quat(
+                gaze, turn, turn.angle * (part * turn.share), turn.roll * (part * turn.roll_share)
+            )
+            _, y, z = mat_columns(given.turned)
+            goal_axes = rotate(quat, y), rotate(quat, z)
+            rotation = facing(bone.inherited, ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), goal_axes)
+            if rotation is not None:
+                bone.rotation = rotation
+        bone.turn(bone.rotation if constrained is None else constrained.allowed(bone.rotation))
+        bones.append(bone)
+        axes, head = bone.axes, bone.tail
+    return bones
 
 
-def _turn(gaze: Gaze, head: Vec, target: Vec, look: Look) -> Turn:
-    """Return the rotation that points the last bone at a target, fk its head."""
+def _turn(gaze: Gaze, head: Vec, target: Vec) -> Turn:
+    """Return the rotation that points the last bone at a target, from its head."""
     way = sub(target, head)
-    to = unit(way) or gaze.ahead
+    distance = length(way)
+    to = unit_or(way, gaze.ahead)
     angle = angle_between(gaze.ahead, to)
     # Straight behind, any axis will do: turn the head instead of tilting it.
-    axis = unit(across(cross(gaze.ahead, to), gaze.ahead)) or gaze.side
-    turned = gaze_angle(angle, look.limit, look.softness) * _ease_in(length(way), gaze.reach)
-    share = _ease_out(angle, BEHIND) * _ease_in(length(way), gaze.shared_reach)
-    if gaze.up is None:
-        return Turn(axis, turned, 0.0, (share, 0.0))
+    axis = unit_or(across(cross(gaze.ahead, to), gaze.ahead), gaze.side)
+    turned = gaze_angle(angle, gaze.limit, gaze.softness) * _ease_in(distance, gaze.reach)
+    share = _ease_out(angle, BEHIND) * _ease_in(distance, gaze.shared_reach)
+    if not gaze.has_up:
+        return Turn(axis, turned, 0.0, share, 0.0)
     swing = quat_about(axis, turned)
     ahead, side = rotate(swing, gaze.ahead), rotate(swing, gaze.side)
     up = across(gaze.up, ahead)
+    height = length(up)
     # Straight up or down the roll is undefined.
-    roll = atan2(dot(cross(side, up), ahead), dot(side, up)) if length(up) > 1e-9 else 0.0
-    roll_share = share * _ease_out(abs(roll), BEHIND) * _ease_in(length(up), OVERHEAD)
-    return Turn(axis, turned, roll, (share, roll_share))
+    roll = atan2(dot(cross(side, up), ahead), dot(side, up)) if height > 1e-9 else 0.0
+    roll_share = share * _ease_out(abs(roll), BEHIND) * _ease_in(height, OVERHEAD)
+    return Turn(axis, turned, roll, share, roll_share)
 
 
-def _quat(gaze: Gaze, turn: Turn, angle: float = 1.0, roll: float = 1.0) -> Quat:
-    """Return parts of a rotation as a quaternion in armature space."""
-    swing = quat_about(turn.axis, turn.angle * angle)
+def _quat(gaze: Gaze, turn: Turn, angle: float, roll: float) -> Quat:
+    """Return a part of a rotation, by these angles, as a quaternion in armature space."""
+    swing = quat_about(turn.axis, angle)
     if turn.roll == 0.0:
         return swing
-    return quat_product(quat_about(rotate(swing, gaze.ahead), turn.roll * roll), swing)
+    return quat_product(quat_about(rotate(swing, gaze.ahead), roll), swing)
 
 
 def _gaze(chain: ChainInput, fk_axes: Mat3, look: Look) -> Gaze | None:
@@ -282,45 +411,43 @@ def _gaze(chain: ChainInput, fk_axes: Mat3, look: Look) -> Gaze | None:
     x, y, z = chain.links[-1].scale
     # Negative scales mirror the axes.
     signs = (-1.0 if x < 0.0 else 1.0, -1.0 if y < 0.0 else 1.0, -1.0 if z < 0.0 else 1.0)
-    axis = times(look.axis, signs)
-    other = times(look.up_axis or any_perpendicular(look.axis), signs)
-    ahead = unit(mat_apply(fk_axes, axis))
-    raised = mat_apply(fk_axes, other)
+    look_axis, up_axis = look.axis, look.up_axis
+    own = times(look_axis, signs)
+    own_side = times(any_perpendicular(look_axis) if up_axis is None else up_axis, signs)
+    ahead = unit(mat_apply(fk_axes, own))
     if ahead is None:
         return None
+    raised = mat_apply(fk_axes, own_side)
     side = unit(across(raised, ahead))
     if side is None:
         return None
-    up = None if look.up_axis is None else unit(look.up or raised)
-    size = length(sub(chain.joints[-1], chain.joints[-2])) or chain.chain.scale
-    reach = NEAR * size
-    shared_reach = max(reach, CLOSE * length(sub(chain.joints[-2], chain.root)))
-    return Gaze(ahead, side, up, (axis, other), reach, shared_reach)
+    up = None if up_axis is None else unit(look.up or raised)
+    head = chain.joints[-2]
+    reach = NEAR * (length(sub(chain.joints[-1], head)) or chain.chain.scale)
+    shared_reach = max(reach, CLOSE * length(sub(head, chain.root)))
+    return Gaze(ahead, side, up, own, own_side, reach, shared_reach, look)
 
 
-def _joints_and_axes(chain: ChainInput, rotations: Sequence[Quat]) -> tuple[list[Vec], list[Mat3]]:
-    """Return the heads and the tail of a chain under rotations, and its unscaled axes."""
+def _posed(chain: ChainInput, rotations: Sequence[Quat]) -> list[PosedBone]:
+    """Return the bones of a chain under rotations; under the FK pose if there are none."""
     axes, head = chain.parent[0], chain.root
-    joints = [head]
-    found: list[Mat3] = []
-    for link, rotation in zip(chain.links, rotations, strict=True):
-        inherited, post_scale = inherited_axes(link.bone, axes)
-        turned = mat_product(inherited, quat_matrix(rotation))
-        found.append(turned)
-        axes = scale_columns(turned, times(link.scale, post_scale))
-        head = add(head, mat_apply(axes, link.arm))
-        joints.append(head)
-    return joints, found
+    bones: list[PosedBone] = []
+    for i in range(len(chain.links)):
+        bone = PosedBone(chain, i, axes, head)
+        bone.turn(rotations[i] if rotations else bone.given)
+        bones.append(bone)
+        axes, head = bone.axes, bone.tail
+    return bones
 
 
-def _gaze_point(joints: list[Vec], axes: Mat3, gaze: Gaze | None, target: Vec) -> tuple[Vec, float]:
+def _gaze_point(bone: PosedBone, gaze: Gaze | None, target: Vec) -> tuple[Vec, float]:
     """Return the point that the last bone looks at, and the angle by which it misses the target."""
-    ahead = None if gaze is None else unit(mat_apply(axes, gaze.own[0]))
-    if ahead is None:
-        return joints[-1], pi
-    way = sub(target, joints[-2])
-    missed = angle_between(ahead, way)
-    return add(joints[-2], scaled(ahead, length(way))), missed
+    none = (0.0, 0.0, 0.0)
+    ahead = none if gaze is None else unit_or(mat_apply(bone.turned, gaze.own), none)
+    if ahead == none:
+        return bone.tail, pi
+    way = sub(target, bone.head)
+    return add(bone.head, scaled(ahead, length(way))), angle_between(ahead, way)
 
 
 def angle_between(a: Vec, b: Vec) -> float:
