@@ -41,7 +41,7 @@ def run(effort: Effort) -> Section:
         first = first or alone
         cells = (ms(ours), ms(blenders), ms(plain), ms(alone), times(alone / first))
         rows.append([f"{count}", *cells])
-        if count == COUNTS[-1]:
+        if count in COUNTS[1:]:
             what = f"{count} armatures: our own time for each / the same of {COUNTS[0]}"
             found.append(Goal(what, 1.1, alone / first, CACHES))
     headings = ("armatures", "ours", "Blender's IK", PLAIN, "ours alone", "growth")

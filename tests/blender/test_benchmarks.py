@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "benchmarks" / "run.py"
 TITLES = (
     "Frame cost",
+    "Fixed cost",
     "Skinned",
     "Idle",
     "Crowd",
@@ -32,8 +33,11 @@ TITLES = (
     "Ropes and waves",
     "Feet on the ground",
     "Walking",
+    "Long shots",
     "Bodies",
+    "Rigify",
     "Armatures",
+    "Overlay",
     "Memory",
 )
 
