@@ -47,12 +47,11 @@ Milliseconds that one `Scene.frame_set` takes, everything included: all {frames}
 three variants alternating every {block} frames. “floor” has the same rig and the same moving \
 targets but no IK: a handler writes all rotations, and Blender evaluates again, which is the \
 minimum cost of any extension that writes after each frame. A ratio below 1 means that we are \
-faster than Blender's own IK (C++) at its defaults. Where it is above its goal, most of our time is \
-not the solver's: each update has a fixed cost (section “Fixed cost”), and for each chain Blender's \
-data is read from Python, with code and data that Blender's own work has displaced from the \
-processor's caches. “above floor” is our own time in units of the \
-floor's. “again” is the ratio when the same frames are played a second time without an edit in \
-between."""
+faster than Blender's own IK (C++) at its defaults. Where it is above its goal, most of our time \
+is not the solver's: each update has a fixed cost (section “Fixed cost”), and for each chain \
+Blender's data is read from Python, with code and data that Blender's own work has displaced from \
+the processor's caches. “above floor” is our own time in units of the floor's. “again” is the \
+ratio when the same frames are played a second time without an edit in between."""
 
 ERRORS = """\
 Distance of the tips to their targets as a share of the chain's length (single precision ends at \
@@ -64,8 +63,8 @@ PYTHON = "reading from Python, see Frame cost; Blender's IK adds {left:.0f} µs 
 WAYS = """\
 The solver compiled, as above, and interpreted, as with the zip for any platform: milliseconds of \
 one `Scene.frame_set`, medians of {frames} frames, in a process of its own in which ours and \
-Blender's IK alternate as well. Figures of others for our cost that come from another run may be of \
-either kind."""
+Blender's IK alternate as well. A figure of ours is of one kind or the other: see the first line \
+of this page."""
 
 SLOWER = f"Python runs the solver as well; {'compiled' if COMPILED else 'this run'} {{here:.2f}}"
 

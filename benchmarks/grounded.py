@@ -21,9 +21,9 @@ MEANING = """\
 The biped of the sample `hills`: two legs of two bones and a hip, keyed for a flat floor, over a \
 mesh of {vertices:,} vertices. Milliseconds of one `Scene.frame_set`, each frame for the first \
 time and again, alternately with the ground on and off, and with the skinned body shown and \
-hidden: while it is hidden, Blender does not evaluate it, neither once nor twice. “slide” is the largest distance of a foot \
-from its position at the start of a contact, in millimetres; “simulate” one pass over the frames, \
-in milliseconds per frame."""
+hidden: while it is hidden, Blender does not evaluate it, neither once nor twice. “slide” is the \
+largest distance of a foot from its position at the start of a contact, in millimetres; \
+“simulate” one pass over the frames, in milliseconds per frame."""
 
 ROUNDS = 5
 

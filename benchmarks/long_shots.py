@@ -30,13 +30,13 @@ PART = 1_000
 
 CROWD = """\
 Creatures with {legs} walking legs each on the floor of the section “Walking”, {frames} frames. \
-“simulate” is the simulation of all of them together; “frame” the median of one \
-`Scene.frame_set` afterward. Both are in milliseconds, of a frame and of a frame for each creature."""
+“simulate” is the simulation of all of them together; “frame” the median of one `Scene.frame_set` \
+afterward. Both are in milliseconds, of a frame and of a frame for each creature."""
 
 LONG = """\
-One of them, {frames:,} frames: the same times, the median of a frame among the first and the last \
-{part:,}, and megabytes of resident memory, before simulating, that simulating adds, and that \
-playing all frames adds; memory is measured on Linux only."""
+One of them, {frames:,} frames: the same times, the median of a frame among the first and the \
+last {part:,}, and megabytes of resident memory, before simulating, that simulating adds, and \
+that playing all frames adds; memory is measured on Linux only."""
 
 FLAT = 1.1
 WHY_NOT = "steps are looked up among more of them"

@@ -27,11 +27,11 @@ CONTROL = "hand_ik.L"
 MOST = 0.5
 
 MEANING = """\
-The rig that Rigify generates from its {kind} meta-rig: {bones} bones, and {count} IK constraints, \
-which our operator converts. Milliseconds of one `Scene.frame_set` with keys on the control of a \
-hand (“frame”), and of an update after that control was moved (“pose”), the variants alternating \
-every {block}. “our handlers” includes evaluations that they cause, which are “of that Blender's”; \
-“own” is the rest."""
+The rig that Rigify generates from its {kind} meta-rig: {bones} bones, and {count} IK \
+constraints, which our operator converts. Milliseconds of one `Scene.frame_set` with keys on the \
+control of a hand (“frame”), and of an update after that control was moved (“pose”), the variants \
+alternating every {block}. “our handlers” includes evaluations that they cause, which are “of \
+that Blender's”; “own” is the rest."""
 
 WITHOUT = "Rigify is not part of this Blender: not measured."
 
