@@ -87,10 +87,12 @@ class Clock:
     handlers: list[float] = field(default_factory=list)
     evaluations: list[float] = field(default_factory=list)
 
-    def clear(self) -> None:
-        """Forget all calls."""
+    def take(self) -> tuple[float, float]:
+        """Return both sums since the last time, of handlers and of evaluations."""
+        sums = sum(self.handlers), sum(self.evaluations)
         self.handlers.clear()
         self.evaluations.clear()
+        return sums
 
 
 @contextmanager
