@@ -37,7 +37,7 @@ INTERPRETED = tuple(name for name in RIGS if name not in ("1 × 2, two-bone", "1
 """The rigs that are also measured with the solver as interpreted Python."""
 
 MOST_INTERPRETED = 2.0
-INTERPRETED_FRAMES = 100
+INTERPRETED_FRAMES = 50
 
 BLOCK = 25
 JUDGE_EVERY = 5
