@@ -35,9 +35,10 @@ with what was recorded, bit for bit, or else plays the range again without the c
 “without comparison” is the rate up to that point. “playback” only plays the same file. \
 “difference” is the largest distance between the live and the baked motion, in metres."""
 
-PLAYED = """\
-playback alone has {share:.1f} times the frame rate of Blender's bake, and a bake cannot be much \
-faster as long as Blender evaluates each frame"""
+LEAST = 3.0
+"""How many times as fast as Blender's bake ours is to be."""
+
+PLAYED = "playback alone has {share:.1f} times the rate, and a bake with proof plays all frames"
 
 
 def run(effort: Effort) -> Section:
@@ -65,10 +66,11 @@ def run(effort: Effort) -> Section:
         ],
         goals=[
             Goal(
-                f"{name}: frames per second of Blender's bake / ours",
-                0.1,
-                speeds["blender"] / speeds["ours"],
+                f"{name}: rate of our bake, comparison included / Blender's bake",
+                LEAST,
+                speeds["ours"] / speeds["blender"],
                 PLAYED.format(share=speeds["playback"] / speeds["blender"]),
+                is_lower=True,
             )
             for name, speeds in found.items()
         ],

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import bpy
@@ -71,3 +73,57 @@ def handlers_replaced(
     finally:
         for name, found in _lists().items():
             found[:] = kept[name]
+
+
+@dataclass
+class Clock:
+    """Seconds of each call.
+
+    Attributes:
+        handlers: Of our update handlers, evaluations that they cause included.
+        evaluations: Of those evaluations.
+    """
+
+    handlers: list[float] = field(default_factory=list)
+    evaluations: list[float] = field(default_factory=list)
+
+    def take(self) -> tuple[float, float]:
+        """Return both sums since the last time, of handlers and of evaluations."""
+        sums = sum(self.handlers), sum(self.evaluations)
+        self.handlers.clear()
+        self.evaluations.clear()
+        return sums
+
+
+@contextmanager
+def clocked() -> Iterator[Clock]:
+    """Time our update handlers within a context.
+
+    What they call is replaced, and not the handlers: some of their work depends on being the last
+    ones in Blender's lists.
+    """
+    from addon.loop import evaluate, handlers
+
+    clock = Clock()
+    parts = (
+        (handlers, "_before", clock.handlers),
+        (handlers, "_update", clock.handlers),
+        (evaluate, "_update_quietly", clock.evaluations),
+    )
+    kept = [getattr(module, name) for module, name, _ in parts]
+    for (module, name, spent), call in zip(parts, kept, strict=True):
+        setattr(module, name, _timed(call, spent))
+    try:
+        yield clock
+    finally:
+        for (module, name, _), call in zip(parts, kept, strict=True):
+            setattr(module, name, call)
+
+
+def _timed(call: Callable[..., None], spent: list[float]) -> Callable[..., None]:
+    def timed(*arguments: Any, **named: Any) -> None:
+        start = perf_counter()
+        call(*arguments, **named)
+        spent.append(perf_counter() - start)
+
+    return timed

@@ -46,7 +46,7 @@ def _sizes(folder: Path, variant: str, warm_up: int, half: int) -> list[float]:
         for count in (warm_up, half, half):
             play(scene, islice(frames, count))
             gc.collect()
-            sizes.append(_resident_megabytes())
+            sizes.append(resident_megabytes())
     return sizes
 
 
@@ -55,6 +55,7 @@ def _row(variant: str, sizes: list[float]) -> list[str]:
     return [variant, f"{sizes[0]:.1f}", *growth]
 
 
-def _resident_megabytes() -> float:
+def resident_megabytes() -> float:
+    """Return the memory of this process that is resident; on Linux only."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

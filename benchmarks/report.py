@@ -49,27 +49,28 @@ class Table:
 
 @dataclass(frozen=True)
 class Goal:
-    """An upper bound for a figure.
+    """A bound for a figure.
 
     Attributes:
         what: The name of the figure.
-        most: The bound.
+        bound: The bound, an upper one.
         found: The measured value.
-        reason: Why the bound is exceeded, if it is.
+        reason: Why it is not reached, if it is not.
+        is_lower: Whether it is a lower bound instead.
     """
 
     what: str
-    most: float
+    bound: float
     found: float
     reason: str = ""
+    is_lower: bool = False
 
     def row(self) -> list[str]:
         """Return the row of the table of goals."""
         found = small(self.found) if 0.0 < self.found < 0.01 else f"{self.found:.2f}"
-        verdict = (
-            "yes" if self.found <= self.most else f"no: {self.reason}" if self.reason else "no"
-        )
-        return [self.what, f"≤ {self.most:g}", found, verdict]
+        is_reached = self.found >= self.bound if self.is_lower else self.found <= self.bound
+        verdict = "yes" if is_reached else f"no: {self.reason}" if self.reason else "no"
+        return [self.what, f"{'≥' if self.is_lower else '≤'} {self.bound:g}", found, verdict]
 
 
 @dataclass(frozen=True)

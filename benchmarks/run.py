@@ -29,6 +29,7 @@ from benchmarks.report import Section, goals  # noqa: E402
 
 SECTIONS = (
     "frame_cost",
+    "overhead",
     "skinned",
     "idle",
     "crowded",
@@ -42,8 +43,11 @@ SECTIONS = (
     "hanging",
     "grounded",
     "walking",
+    "long_shots",
     "bodies",
+    "rigify",
     "armatures",
+    "overlay",
     "memory",
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from math import sin
+from math import ceil, sin
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -19,6 +19,8 @@ from .scenes import armature, link
 
 FRAMES = 1000
 LEGS = (2, 4, 8, 16)
+SPEED = 0.035
+"""Metres per frame."""
 
 MEANING = """\
 A body with legs of three bones each that walks over a wavy floor, {frames} frames. “simulate” is \
@@ -60,7 +62,7 @@ def run(effort: Effort) -> Section:
 def _measured(legs: int, frames: int) -> tuple[float, float, list[float], float, float]:
     with TemporaryDirectory() as name:
         extension.turn(True)
-        _build(legs, frames)
+        build(legs, frames)
         with _Stopwatch() as steps:
             start = perf_counter()
             operators: Any = bpy.ops
@@ -125,10 +127,16 @@ def _played(frames: int) -> tuple[list[float], float, float]:
     return times, off, slides
 
 
-def _build(legs: int, frames: int) -> None:
+def build(legs: int, frames: int) -> None:
+    """Make a creature that walks over a wavy floor in a new file.
+
+    Args:
+        legs: The number of its legs, even.
+        frames: The number of frames, in each of which it moves on by `SPEED`.
+    """
     scene = extension.new_file()
     scene.frame_start, scene.frame_end = 1, frames
-    _floor()
+    _floor(ceil(frames * SPEED) + 5.0)
     data: Any = bpy.data.armatures.new("Rig")
     rig: Any = link(bpy.data.objects.new("Rig", data))
     bpy.context.view_layer.objects.active = rig
@@ -158,14 +166,15 @@ def _build(legs: int, frames: int) -> None:
         item.name = item.bone = f"Foot {leg}"
         item.chain_count, item.target, item.swing = 3, target, 1.0
         gait.legs.add().constraint = item.name
-    for frame, way in ((1, 0.0), (frames, 0.035 * frames)):
+    for frame, way in ((1, 0.0), (frames, SPEED * frames)):
         rig.pose.bones["Root"].location = (0.0, -way, 0.0)
         rig.pose.bones["Root"].keyframe_insert("location", frame=frame)
 
 
-def _floor() -> None:
-    """Make a mesh with waves along the way."""
-    wide, long, step = 16, 400, 0.1
+def _floor(length: float) -> None:
+    """Make a mesh with waves along the way, of a length in metres."""
+    wide, step = 16, 0.1
+    long = round(length / step)
     points = [
         (0.25 * (x - 8), 1.5 - step * y, 0.05 * sin(0.3 * y) + 0.04 * sin(1.1 * x + 0.2 * y))
         for y in range(long)
