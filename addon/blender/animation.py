@@ -39,10 +39,6 @@ class Channels:
         """Whether the rotation mode of a bone is animated."""
         return any(path.endswith(".rotation_mode") for path, _ in self.keyed | self.driven)
 
-    def sets(self, path: str) -> bool:
-        """Return whether a property, or any of its components, is animated."""
-        return any(animated_path == path for animated_path, _ in self.keyed | self.driven)
-
     def numbers(self, bone: str, channel: str) -> tuple[list[int], list[int]]:
         """Return the keyed and the driven array indices of a bone's channel."""
         if not self.keyed and not self.driven:
@@ -128,6 +124,29 @@ def animated(ob: Any) -> Channels:
     return Channels(frozenset(keyed), driven(ob))
 
 
+def is_keyed(ob: Any, path: str) -> bool:
+    """Return whether the animation of a data-block currently sets a property of one number."""
+    lists: list[Any] = [
+        curves
+        for holder in _acting(ob)
+        for curves in curve_lists(holder.action, getattr(holder, "action_slot", None))
+    ]
+    found = [curves.find(path) for curves in lists]
+    return any(curve is not None and has_effect(curve) for curve in found)
+
+
+def is_driven(ob: Any, path: str) -> bool:
+    """Return whether an unmuted driver sets a property of one number."""
+    data = ob.animation_data
+    curve = None if data is None else data.drivers.find(path)
+    return curve is not None and not curve.mute
+
+
+def is_set(ob: Any, path: str) -> bool:
+    """Return whether a property of one number is keyed or driven."""
+    return is_keyed(ob, path) or is_driven(ob, path)
+
+
 def has_effect(curve: bpy.types.FCurve) -> bool:
     """Return whether an F-curve has an effect: it is neither empty nor muted."""
     if curve.mute or curve.is_empty:
@@ -202,9 +221,11 @@ def has_nla(ob: bpy.types.Object) -> bool:
 
 
 def mute(ob: bpy.types.Object, path: str) -> None:
-    """Mute the F-curves of the active action and the drivers of a property."""
-    drivers: Any = ob.animation_data.drivers if ob.animation_data else ()
-    for curve in [*active_curves(ob, path).values(), *(d for d in drivers if d.data_path == path)]:
+    """Mute the F-curve of the active action and the driver of a property of one number."""
+    lists = active_lists(ob)
+    if ob.animation_data is not None:
+        lists.append(ob.animation_data.drivers)
+    for curve in filter(None, [curves.find(path) for curves in lists]):
         curve.mute = True
 
 

@@ -110,7 +110,7 @@ def _can_be_left_out(ob: bpy.types.Object) -> bool:
     """Return whether disabling an object saves time, and can be reverted."""
     if ob.type in CHEAP or ob.mode != "OBJECT" or ob.hide_viewport or not ob.is_editable:
         return False
-    return not animation.animated(ob).sets("hide_viewport")
+    return not animation.is_set(ob, "hide_viewport")
 
 
 def _show(ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:

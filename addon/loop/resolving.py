@@ -169,7 +169,7 @@ def _refuse_posed_bones(chain: ChainPlan) -> None:
     bones = pose_bones(chain.rig.object)
     for bone in [bones[chain.rig.names[i]] for i in chain.bones]:
         for con in filter(replaces_pose, active_constraints(bone)):
-            if animation.animated(chain.rig.object).sets(f"{con.path_from_id()}.influence"):
+            if animation.is_set(chain.rig.object, f"{con.path_from_id()}.influence"):
                 continue
             raise ProblemError(
                 "“{bone}” is posed by its constraint “{constraint}”, so that the solution "

@@ -298,7 +298,7 @@ def _disable(armature: bpy.types.Object, index: int, time: float) -> None:
     item = settings(armature).constraints[index]
     path = item.path_from_id("enabled")
     animation.mute(armature, path)
-    if any(found == path for found, _ in animation.animated(armature).keyed):
+    if animation.is_keyed(armature, path):
         curve = ActiveCurves(armature).at(path, 0, "FABRIK IK")
         curve.keyframe_points.clear()
         put_keys(curve, [time], [0.0])

@@ -104,9 +104,12 @@ def select(refs: Sequence[ConstraintRef]) -> tuple[list[BakeSelection], list[str
 def _with_partners(refs: Sequence[ConstraintRef]) -> list[ConstraintRef]:
     result: dict[ConstraintRef, None] = {}
     for ob, i in refs:
+        if (ob, i) in result:
+            continue
         units = [unit for unit in plan.current().units if unit.rig.uid == ob.session_uid]
-        items, bones = {i}, set[int]()
-        for _ in units:  # Each pass may add a unit.
+        items, bones, found = {i}, set[int](), 0
+        while found < len(items) + len(bones):
+            found = len(items) + len(bones)
             for unit in units:
                 own = _items_of(unit)
                 if own & items or bones & set(unit.bones):
@@ -157,9 +160,8 @@ def _chains() -> dict[tuple[int, int], ChainPlan]:
 
 def _can_be_on(armature: bpy.types.Object, index: int) -> bool:
     item = settings(armature).constraints[index]
-    animated = animation.animated(armature)
-    return (item.enabled or animated.sets(item.path_from_id("enabled"))) and (
-        item.influence > 0.0 or animated.sets(item.path_from_id("influence"))
+    return (item.enabled or animation.is_set(armature, item.path_from_id("enabled"))) and (
+        item.influence > 0.0 or animation.is_set(armature, item.path_from_id("influence"))
     )
 
 
@@ -209,7 +211,7 @@ def _channels(rig: Skeleton, bones: list[int], more: set[int]) -> list[BakedChan
 def _refuse_animated_mode(rig: Skeleton, bone: int, animated: animation.Channels) -> None:
     if not animated.has_modes:
         return
-    if animated.sets(pose_bones(rig.object)[bone].path_from_id("rotation_mode")):
+    if animation.is_set(rig.object, pose_bones(rig.object)[bone].path_from_id("rotation_mode")):
         raise ProblemError(
             "The rotation mode of {bone} is animated, so that its rotation "
             "cannot be baked to a single channel: remove the keys of the rotation mode first",

@@ -58,13 +58,13 @@ def refuse_unswitchable(armature: bpy.types.Object, index: int) -> None:
     """
     item = settings(armature).constraints[index]
     path = item.path_from_id("influence")
-    if any(found == path for found, _ in animation.driven(armature)):
+    if animation.is_driven(armature, path):
         raise ProblemError(
             "The influence of “{constraint}” is driven and cannot be keyed: key what drives it, "
             "or remove the driver",
             constraint=item.name,
         )
-    if animation.animated(armature).sets(item.path_from_id("enabled")):
+    if animation.is_set(armature, item.path_from_id("enabled")):
         raise ProblemError(
             "Whether “{constraint}” is enabled is animated, which conflicts with switching: "
             "remove that animation and key the influence instead",
