@@ -415,6 +415,24 @@ def test_constraints_that_share_bones_are_baked_together(empty_file):
     assert not any(item.enabled for item in rig.fabrik.constraints)
 
 
+def test_the_curves_are_not_walked_for_each_constraint(empty_file, monkeypatch):
+    """That made bakes of 100 chains take twice as long."""
+    walks = []
+    animated = animation.animated
+    monkeypatch.setattr(animation, "animated", lambda ob: walks.append(ob) or animated(ob))
+    rig = two_chains()
+    counts = []
+    for more in range(2):
+        for side in "LR" * (4 * more):  # Layers
+            target = bpy.data.objects[side]
+            add_constraint(rig, f"{side}2", target, name=f"{side} {more}", influence=0.5)
+        walks.clear()
+        bake(rig, afterwards=LEAVE)
+        counts.append(walks.count(rig))
+    assert len(rig.fabrik.constraints) == 10
+    assert counts[1] <= counts[0] + 2, counts
+
+
 def hanging():
     """Make two arms: what the left one reaches for is parented to the hand of the right one."""
     right = make_chain(name="Right")
