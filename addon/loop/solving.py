@@ -27,7 +27,7 @@ FARTHEST = 1e30
 """The largest local location of a bone; beyond it Blender's single precision overflows."""
 
 MOST_CACHED = 250_000
-"""Maximum number of bones in cached results, over all chains and frames: 50 to 80 MB."""
+"""Maximum number of bones in cached results, over all chains and frames: 50 to 120 MB."""
 
 
 def solve_scene(snapshot: SceneSnapshot, frame: float | None) -> SolvedScene:
