@@ -100,6 +100,15 @@ def _acting(ob: Any) -> Iterator[Any]:
     yield from strips(soloed or tracks)
 
 
+def _acting_lists(ob: Any) -> list[Any]:
+    """Return the F-curve collections that are evaluated."""
+    return [
+        curves
+        for holder in _acting(ob)
+        for curves in curve_lists(holder.action, getattr(holder, "action_slot", None))
+    ]
+
+
 def curve_lists(action: Any, slot: object) -> list[bpy.types.bpy_prop_collection[bpy.types.FCurve]]:
     """Return the F-curve collections of an action for a slot."""
     return [bag.fcurves for bag in _bags(action, slot)]
@@ -118,20 +127,14 @@ def _bags(action: Any, slot: object) -> list[Any]:
 def animated(ob: Any) -> Channels:
     """Return the channels of a data-block that its animation currently sets."""
     keyed: set[tuple[str, int]] = set()
-    for holder in _acting(ob):
-        for curves in curve_lists(holder.action, getattr(holder, "action_slot", None)):
-            keyed.update((c.data_path, c.array_index) for c in curves if has_effect(c))
+    for curves in _acting_lists(ob):
+        keyed.update((c.data_path, c.array_index) for c in curves if has_effect(c))
     return Channels(frozenset(keyed), driven(ob))
 
 
 def is_keyed(ob: Any, path: str) -> bool:
     """Return whether the animation of a data-block currently sets a property of one number."""
-    lists: list[Any] = [
-        curves
-        for holder in _acting(ob)
-        for curves in curve_lists(holder.action, getattr(holder, "action_slot", None))
-    ]
-    found = [curves.find(path) for curves in lists]
+    found = [curves.find(path) for curves in _acting_lists(ob)]
     return any(curve is not None and has_effect(curve) for curve in found)
 
 
@@ -186,11 +189,7 @@ def active_curves(ob: bpy.types.Object, path: str) -> dict[int, Any]:
 
 def all_active_curves(ob: bpy.types.Object) -> list[Any]:
     """Return all F-curves of the object's active action."""
-    data = ob.animation_data
-    if data is None or data.action is None:
-        return []
-    lists = curve_lists(data.action, getattr(data, "action_slot", None))
-    return [curve for curves in lists for curve in curves]
+    return [curve for curves in active_lists(ob) for curve in curves]
 
 
 def active_lists(ob: bpy.types.Object) -> list[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fabrik_solver import Local
 from fabrik_solver.core.vectors import ORIGIN, Quat, Vec
 
-from ..blender.rotation import Run, quaternion
+from ..blender.rotation import quaternion
 from .evaluated import Evaluated
 from .fk_pose import FkPose
 from .properties import AnimatedSettings
@@ -75,10 +75,6 @@ class SolvedPose:
     def settings(self) -> Sequence[AnimatedSettings]:
         """The settings of the constraints, in the order of the list."""
         return self.fk.settings
-
-    def bits_of(self, runs: Sequence[Run], tip_bone: int) -> tuple[object, ...]:
-        """Return `FkPose.bits_of`."""
-        return self.fk.bits_of(runs, tip_bone)
 
     def beneath(self, bones: Sequence[int]) -> tuple[object, ...]:
         """Return the solved channels of some bones, which a layer starts from."""

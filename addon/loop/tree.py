@@ -47,7 +47,7 @@ class TreeInput(NamedTuple):
 
     Attributes:
         parent: Frame of the first bone's parent, in armature space.
-        channels: `SolvedPose.bits_of` and, for a layer, `SolvedPose.beneath` of the bones.
+        channels: `FkPose.bits_of` and, for a layer, `SolvedPose.beneath` of the bones.
         chains: The inputs of each chain, or its report if it is not solved.
         start: The pose to solve from instead of the FK pose, if the chain is continuous.
     """
@@ -64,7 +64,7 @@ def read_tree(solved: SolvedScene, tree: TreePlan) -> TreeInput:
     parent = WHOLE if tree.root_parent < 0 else solved.frame(tree.rig, tree.root_parent)
     chains = tuple(_member_input(solved, chain) for chain in tree.chains)
     beneath = pose.beneath(tree.bones) if tree.is_layered else None
-    channels = (*pose.bits_of(tree.runs, -1), beneath)
+    channels = (*pose.fk.bits_of(tree.runs, -1), beneath)
     if tree.start_source is None:
         return TreeInput(parent, channels, chains)
     return TreeInput(

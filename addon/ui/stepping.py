@@ -44,6 +44,11 @@ class ProgressOperator:
         """Report the result of the work."""
         raise NotImplementedError
 
+    def refuse(self, reason: str) -> set[OperatorReturnItems]:
+        """Report why the work cannot be done."""
+        self.report({self.blame}, shown(reason))
+        return {"CANCELLED"}
+
     def go_through(
         self, context: bpy.types.Context, work: Generator[float, None, Any]
     ) -> set[OperatorReturnItems]:
@@ -92,12 +97,10 @@ class ProgressOperator:
             return self.finished(finished.value)
         except ProblemError as problem:
             self._clear(context)
-            self.report({self.blame}, shown(str(problem)))
-            return {"CANCELLED"}
+            return self.refuse(str(problem))
         except ReferenceError:  # The data was undone or removed in another window.
             self._clear(context)
-            self.report({self.blame}, shown(self.gone))
-            return {"CANCELLED"}
+            return self.refuse(self.gone)
         except BaseException:
             self._clear(context)
             raise
@@ -145,7 +148,7 @@ class DirectProgressOperator(ProgressOperator):
         try:
             return self.go_through(context, self.start(context))
         except ProblemError as problem:
-            return self._refuse(problem)
+            return self.refuse(str(problem))
 
     def invoke(
         self, context: bpy.types.Context, event: bpy.types.Event
@@ -156,13 +159,8 @@ class DirectProgressOperator(ProgressOperator):
         try:
             work = self.start(context)
         except ProblemError as problem:
-            return self._refuse(problem)
+            return self.refuse(str(problem))
         return self.begin(context, work)
-
-    def _refuse(self, problem: ProblemError) -> set[OperatorReturnItems]:
-        """Report a problem."""
-        self.report({self.blame}, shown(str(problem)))
-        return {"CANCELLED"}
 
 
 def is_busy() -> bool:

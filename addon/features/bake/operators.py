@@ -269,8 +269,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
                 return self.begin(context, self._start(context, selections))
             return self.go_through(context, self._start(context, selections))
         except ProblemError as problem:
-            self.report({"ERROR"}, shown(str(problem)))
-            return {"CANCELLED"}
+            return self.refuse(str(problem))
 
     def _start(
         self, context: bpy.types.Context, selections: list[BakeSelection]

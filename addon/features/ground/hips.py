@@ -49,7 +49,7 @@ class HipInput(NamedTuple):
     """All that the location of a hip depends on, exactly.
 
     Attributes:
-        channels: The results of `SolvedPose.bits_of` and, for a layer, `SolvedPose.beneath`.
+        channels: The results of `FkPose.bits_of` and, for a layer, `SolvedPose.beneath`.
         parent: The frame of its parent, in armature space.
         world: The transform of the armature in world space.
         shift: Its translation, in world space.
@@ -104,7 +104,7 @@ class Hip(PrePassBone):
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
         return HipInput(
-            (*pose.bits_of(self.runs, -1), beneath),
+            (*pose.fk.bits_of(self.runs, -1), beneath),
             WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent),
             snapshot.world(self.rig.object, self.rig.uid),
             shift,
