@@ -16,19 +16,27 @@ Values = dict[tuple[str, int], Any]
 """Values of animated properties, by data path and array index."""
 
 
-def flush_to_original(evaluated: bpy.types.Object, original: bpy.types.Object) -> None:
+def flush_to_original(evaluated: bpy.types.Object, original: bpy.types.Object) -> Values:
     """Copy the animated values of an evaluated object to its original.
 
     Blender does not flush them in a render. As soon as one channel is written there, though, it
     copies the whole original to the evaluated object again, without evaluating its animation, and
     the values of the original are rendered.
+
+    Returns:
+        The values of the original before, as far as they differ.
     """
+    before: Values = {}
     channels = animated(original)
     for path, index in channels.keyed | channels.driven:
         try:
-            _set(original, path, index, _get(evaluated, path, index))
+            was, now = _get(original, path, index), _get(evaluated, path, index)
+            if was != now:
+                _set(original, path, index, now)
+                before[path, index] = was
         except (ValueError, KeyError, AttributeError):
             continue  # The property is missing or read-only.
+    return before
 
 
 def values(ob: bpy.types.Object) -> Values:

@@ -211,6 +211,15 @@ def channel_curves(lists: Sequence[Any], path: str, count: int) -> list[Any]:
     return found
 
 
+def is_only_user(ob: bpy.types.Object) -> bool:
+    """Return whether nothing else uses the active action of an object, or its slot."""
+    data: Any = ob.animation_data
+    if HAS_LAYERS:
+        return len(data.action_slot.users()) == 1
+    action = data.action
+    return action.users - action.use_fake_user == 1
+
+
 def has_nla(ob: bpy.types.Object) -> bool:
     """Return whether the object's NLA strips are evaluated."""
     data = ob.animation_data
@@ -328,21 +337,21 @@ def signature(ob: bpy.types.Object) -> tuple[object, ...]:
     data = ob.animation_data
     if data is None:
         return ()
-    parts: list[object] = [_mutes(data.drivers)]
+    parts: list[object] = [mute_flags(data.drivers)]
     for holder in _acting(ob):
         parts += _key(holder)
         for bag in _bags(holder.action, getattr(holder, "action_slot", None)):
-            parts += [_mutes(bag.fcurves), b"" if HAS_LAYERS else _mutes(bag.groups)]
+            parts += [mute_flags(bag.fcurves), () if HAS_LAYERS else mute_flags(bag.groups)]
             if bag.fcurves:
                 parts += [bag.fcurves[0].data_path, bag.fcurves[-1].data_path]
     return tuple(parts)
 
 
-def _mutes(items: Any) -> bytes:
-    """Return the mute flags of F-curves or groups, one byte each."""
-    mutes = [False] * len(items)
-    items.foreach_get("mute", mutes)
-    return bytes(mutes)
+def mute_flags(items: Any) -> list[bool]:
+    """Return which of some F-curves or groups are muted."""
+    flags = [False] * len(items)
+    items.foreach_get("mute", flags)
+    return flags
 
 
 def rewrite(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from array import array
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
 
 import bpy
 
@@ -15,6 +16,9 @@ BONE_PATH = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]\.(.+)', re.DOTALL)
 
 ITEM = "fabrik.constraints["
 """The prefix of the data paths of constraint settings."""
+
+MOST_KEPT = 2**18
+"""Maximum number of values that are kept of the F-curves of an object: 1 MB."""
 
 
 def split_bone_path(path: str) -> tuple[str, str]:
@@ -35,15 +39,28 @@ class Curves:
         bone_places: For each channel of pose bones, tuples of bone, array index, collection, and
             index in it.
         has_settings: Whether settings of constraints are animated.
+        values: The values of the F-curves in `bone_places`, by frame and channel, as far as they
+            were evaluated and there is room for them.
     """
 
-    def __init__(self, ob: bpy.types.Object) -> None:
-        """Index nothing until `refresh`; NLA strips are ignored."""
+    def __init__(
+        self, ob: bpy.types.Object, only: Collection[tuple[str, int]] | None = None
+    ) -> None:
+        """Index nothing until `refresh`; NLA strips are ignored.
+
+        Args:
+            ob: The animated object.
+            only: The channels of bones to index, as names of channels and indices of bones; None
+                for all F-curves of the object.
+        """
         self.object = ob
+        self._only = only
         self._key: tuple[object, ...] = ()
         self.places: dict[str, list[tuple[int, int, int]]] = {}
         self.bone_places: dict[str, list[tuple[int, int, int, int]]] = {}
         self.has_settings = False
+        self.values: dict[tuple[float, str], array[float]] = {}
+        self._room = MOST_KEPT
 
     def refresh(self) -> list[Any]:
         """Return the F-curve collections, and index them again if they have changed."""
@@ -61,13 +78,25 @@ class Curves:
             self._index(lists)
         return lists
 
+    def restrict(self, only: Collection[tuple[str, int]]) -> None:
+        """Index other channels of bones from now on; the same object is taken as unchanged."""
+        if only is not self._only:
+            self._only = only
+            self.forget()
+
     def forget(self) -> None:
         """Invalidate the index: F-curves may have been muted, renamed or replaced."""
         self._key = ()
 
+    def keep(self, frame: float, channel: str, values: array[float]) -> None:
+        """Keep the values of a channel at a frame until the F-curves change."""
+        if len(values) <= self._room:
+            self._room -= len(values)
+            self.values[frame, channel] = values
+
     def _index(self, lists: list[Any]) -> None:
-        self.places, self.bone_places = {}, {}
-        self.has_settings = False
+        self.places, self.bone_places, self.values = {}, {}, {}
+        self.has_settings, self._room = False, MOST_KEPT
         names = self.object.pose.bones.keys() if self.object.pose else []
         bones = {name: i for i, name in enumerate(names)}
         for nr, curves in enumerate(lists):
@@ -75,9 +104,11 @@ class Curves:
                 if not animation.has_effect(curve):
                     continue
                 path, index = curve.data_path, curve.array_index
+                name, channel = split_bone_path(path)
+                if self._only is not None and (channel, bones.get(name)) not in self._only:
+                    continue
                 self.places.setdefault(path, []).append((index, nr, at))
                 self.has_settings |= path.startswith(ITEM)
-                name, channel = split_bone_path(path)
                 if name in bones:
                     places = self.bone_places.setdefault(channel, [])
                     places.append((bones[name], index, nr, at))
@@ -97,10 +128,9 @@ class Sampler:
             frame: The frame of the depsgraph, with subframe.
         """
         self._lists = curves.refresh()
+        self._curves = curves
         self._frame = frame
         self.places = curves.places
-        self._bone_places = curves.bone_places
-        self._has_settings = curves.has_settings
 
     def at(self, path: str) -> list[tuple[int, float]]:
         """Return the animated components of a property as array index and value."""
@@ -109,11 +139,11 @@ class Sampler:
 
     def animates_bones(self) -> bool:
         """Return whether a channel of a bone is animated."""
-        return bool(self._bone_places)
+        return bool(self._curves.bone_places)
 
     def animates_settings(self) -> bool:
         """Return whether a setting of a constraint is animated."""
-        return self._has_settings
+        return self._curves.has_settings
 
     def bone_values(self, channel: str, size: int) -> Iterator[tuple[int, float]]:
         """Yield the animated components of a channel of all bones as flat index and value.
@@ -122,6 +152,78 @@ class Sampler:
             channel: The channel.
             size: The number of components per bone.
         """
+        places = self._curves.bone_places.get(channel)
+        if not places:
+            return
         lists, frame = self._lists, self._frame
-        for bone, index, nr, at in self._bone_places.get(channel, ()):
-            yield bone * size + index, lists[nr][at].evaluate(frame)
+        values = self._curves.values.get((frame, channel))
+        if values is None:
+            values = array("f", [lists[nr][at].evaluate(frame) for _, _, nr, at in places])
+            self._curves.keep(frame, channel, values)
+        for (bone, index, _, _), value in zip(places, values, strict=True):
+            if index < size:  # Blender does not evaluate others.
+                yield bone * size + index, value
+
+
+class MutedCopy(NamedTuple):
+    """F-curves that are muted in a depsgraph's copy of an action, for one evaluation.
+
+    Blender makes the copy anew, without these mutes, whenever the action is edited or undone.
+
+    Attributes:
+        object: The animated object.
+        depsgraph: The depsgraph.
+        before: The flags of all F-curves of the copy before.
+        muted: The same while they are muted.
+    """
+
+    object: bpy.types.Object
+    depsgraph: bpy.types.Depsgraph
+    before: list[bool]
+    muted: list[bool]
+
+    def undo(self) -> None:
+        """Restore the flags, unless Blender has made the copy anew."""
+        layers = [layer for scene in bpy.data.scenes for layer in scene.view_layers]
+        if all(layer.depsgraph != self.depsgraph for layer in layers):
+            return  # It was removed.
+        found = _copied_curves(self.object, self.depsgraph)
+        if found is not None and animation.mute_flags(found) == self.muted:
+            found.foreach_set("mute", self.before)
+
+
+def mute_copy(curves: Curves, depsgraph: bpy.types.Depsgraph) -> MutedCopy | None:
+    """Mute F-curves in a depsgraph's copy of their action.
+
+    Args:
+        curves: The F-curves.
+        depsgraph: A depsgraph that has evaluated their object.
+
+    Returns:
+        What has to be undone after the evaluation; None if there is no such copy, or if other
+        objects use the action, which would stand still.
+    """
+    ob = curves.object
+    lists = curves.refresh()
+    found = _copied_curves(ob, depsgraph)
+    if found is None or len(lists) != 1 or not animation.is_only_user(ob):
+        return None
+    before = animation.mute_flags(found)
+    if before != animation.mute_flags(lists[0]):
+        return None  # The copy is out of date.
+    muted = before[:]
+    for places in curves.bone_places.values():
+        for *_, at in places:
+            muted[at] = True
+    found.foreach_set("mute", muted)
+    return MutedCopy(ob, depsgraph, before, muted)
+
+
+def _copied_curves(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Any | None:
+    """Return the F-curves of an object in a depsgraph's copy of its action, if there is one."""
+    data: Any = ob.evaluated_get(depsgraph).animation_data
+    action = data.action if data else None
+    if action is None or not action.is_evaluated:
+        return None
+    lists = animation.curve_lists(action, getattr(data, "action_slot", None))
+    return lists[0] if len(lists) == 1 else None

@@ -41,6 +41,11 @@ An armature of n bones has a slot for each bone and kind: those of bone i are i,
 If only rotations are solved, it has the first n only.
 """
 
+TURNS = ("rotation_euler", "rotation_quaternion", "rotation_axis_angle")
+
+KIND_OF = {"location": LOCATION, "scale": SCALE} | dict.fromkeys(TURNS, QUATERNION)
+"""The kind of each channel of a bone."""
+
 
 def channel_of(mode: int) -> tuple[str, int]:
     """Return the property of a mode, or of locations or scales, and its number of components."""

@@ -10,6 +10,7 @@ import bpy
 
 from fabrik_solver.core.vectors import Vec
 
+from ..blender.curves import MutedCopy, Sampler, mute_copy
 from ..blender.errors import report_once
 from ..blender.skeleton import matrix3
 from .evaluated import Evaluated
@@ -18,6 +19,7 @@ from .read import SnapshotAhead
 from .solved_pose import SolvedPose
 from .solved_scene import SolvedScene
 from .solving import solve_scene
+from .unevaluated import Unevaluated
 from .write import write_ahead
 
 PRECISION = 1e-5
@@ -33,6 +35,7 @@ def solve_ahead(
     graphs: Iterable[bpy.types.Depsgraph],
     is_frame_change: bool,
     tagged: Set[str],
+    may_mute: bool,
 ) -> None:
     """Solve and write the armatures that the coming evaluation affects.
 
@@ -45,6 +48,7 @@ def solve_ahead(
         graphs: The depsgraphs of its view layers.
         is_frame_change: Whether its animation will be evaluated.
         tagged: The names of the data-blocks that are tagged for update.
+        may_mute: Whether F-curves of posed channels may be muted for it.
     """
     global _solved_ahead
     plan = known()
@@ -67,12 +71,39 @@ def solve_ahead(
             solved = solve_scene(SnapshotAhead(plan, scene, rigs, copied, frame), frame)
         _solved_ahead = plan, solved
     changed = compose_all(solved) if solved is not None else set[int]()
-    changed |= _compose_cached(plan, frame)
-    for uid in changed | copied | (rigs if is_frame_change else set[int]()):
-        if uid not in plan.lookahead.mode_animated:
-            write_ahead(plan.writers[uid], plan.lookahead.animated[uid])
+    cached = {} if frame is None else _compose_cached(plan, frame)
+    changed |= {uid for uid, is_new in cached.items() if is_new}
+    foreseen = set[int]() if frame is None else rigs | cached.keys()
+    played = foreseen & (rigs | plan.lookahead.replaced.keys())
+    graph = _flushed(graphs) if may_mute and not may_be_rebuilt else None
+    for uid in changed | copied | played:
+        if uid in plan.lookahead.mode_animated:
+            continue
+        muted = None if graph is None or uid not in foreseen else _mute_posed(plan, uid, graph)
+        fk = None if muted is None else plan.readers[uid].last
+        write_ahead(plan.writers[uid], plan.lookahead.animated[uid], muted, fk)
     for uid in changed:
         plan.rigs[uid].object.update_tag(refresh={"OBJECT"})
+
+
+def _flushed(graphs: Iterable[bpy.types.Depsgraph]) -> bpy.types.Depsgraph | None:
+    """Return the depsgraph, among some, whose animation Blender flushes to the original data.
+
+    None if it will copy an edited action, with the F-curves as they are.
+    """
+    layer = bpy.context.view_layer
+    shown = None if layer is None else layer.depsgraph
+    found = [graph for graph in graphs if graph == shown]
+    return found[0] if found and not found[0].id_type_updated("ACTION") else None
+
+
+def _mute_posed(plan: Plan, uid: int, graph: bpy.types.Depsgraph) -> MutedCopy | None:
+    """Mute the F-curves of an armature's posed channels for the coming evaluation, if possible."""
+    curves = plan.lookahead.replaced.get(uid)
+    if curves is None:
+        return None
+    curves.restrict(plan.readers[uid].posed)
+    return mute_copy(curves, graph)
 
 
 def _has_new_animation(plan: Plan, graphs: Iterable[bpy.types.Depsgraph]) -> bool:
@@ -99,28 +130,41 @@ def compose_all(solved: SolvedScene) -> set[int]:
     return changed
 
 
-def _compose_cached(plan: Plan, frame: float | None) -> set[int]:
+def _compose_cached(plan: Plan, frame: float) -> dict[int, bool]:
     """Compose the cached results of a frame for the armatures that cannot be solved ahead.
 
     Returns:
-        The armatures whose values differ from the last ones.
+        The armatures that have any, and whether their values differ from the last ones.
     """
-    others = plan.rigs.keys() - plan.lookahead.known if frame is not None else ()
-    return {uid for uid in others if _compose_cached_frame(plan, uid, cast(float, frame))}
+    found: dict[int, bool] = {}
+    for uid in plan.rigs.keys() - plan.lookahead.known:
+        pose = _cached_pose(plan, uid, frame)
+        if pose is not None:
+            found[uid] = plan.writers[uid].compose(pose)
+    return found
 
 
-def _compose_cached_frame(plan: Plan, uid: int, frame: float) -> bool:
-    """Compose the cached results of an armature at a frame; return whether they differ."""
-    fk = plan.readers[uid].last
+def _cached_pose(plan: Plan, uid: int, frame: float) -> SolvedPose | None:
+    """Return the pose of an armature by the cached results of a frame, if it has all of them."""
+    reader = plan.readers[uid]
+    fk = reader.last
     if fk is None or not fk.groups or not plan.changes_with_time(uid):
-        return False
+        return None
     units = [unit for unit in plan.units if unit.rig.uid == uid]
     if not all(frame in unit.results for unit in units):
-        return False
+        return None
+    curves = plan.lookahead.replaced.get(uid)
+    if curves is not None:
+        posed = reader.posed
+        curves.restrict(posed)
+        coming = Unevaluated(reader.rig, reader.rows, Sampler(curves, frame))
+        fk = reader.read(coming, coming.channels, is_touched=True, has_settings=False)
+        if reader.posed is not posed:
+            return None  # Rotation modes were edited, so that other F-curves count.
     pose = SolvedPose(fk, Evaluated(plan.rigs[uid].object))
     for unit in units:
         pose.add(unit.results[frame])
-    return plan.writers[uid].compose(pose)
+    return pose
 
 
 def take_solved_ahead() -> tuple[Plan, SolvedScene | None] | None:

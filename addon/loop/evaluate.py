@@ -23,6 +23,7 @@ from .solving import evaluated_copies, solve_scene
 from .write import (
     PoseWriter,
     SavedPose,
+    keep_flushed,
     on_report,
     restore_fk_pose,
     write_pose,
@@ -274,7 +275,7 @@ def _write_again(scope: _Scope, again: Iterable[int]) -> None:
     for uid in again:
         writer = scope.plan.writers[uid]
         if scope.is_foreign:
-            flush_to_original(scope.evaluated[uid], writer.rig.object)
+            keep_flushed(writer.rig, flush_to_original(scope.evaluated[uid], writer.rig.object))
         write_pose(writer)
         # The object's own data is not tagged: it would be copied and evaluated once more.
         writer.rig.object.update_tag(refresh={"OBJECT"})
@@ -357,9 +358,8 @@ def _scope_of(update: Update) -> _Scope:
         # Blender rebuilds its relations, and may evaluate any armature for that.
         concerned |= plan.rigs.keys()
     evaluated = evaluated_copies(plan, depsgraph, _solved_with(plan, concerned))
-    is_foreign = _is_foreign(depsgraph)
     has_new_curves = not is_frame_change and depsgraph.id_type_updated("ACTION")
-    return _Scope(update, plan, evaluated, new, changed, is_foreign, has_new_curves)
+    return _Scope(update, plan, evaluated, new, changed, is_foreign(depsgraph), has_new_curves)
 
 
 def _updated(depsgraph: bpy.types.Depsgraph, most: int | None = None) -> set[int] | None:
@@ -421,7 +421,7 @@ def _take_unseen(depsgraph: bpy.types.Depsgraph) -> set[int]:
     return found
 
 
-def _is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:
+def is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:
     """Return whether Blender does not flush this depsgraph's animation to the original data."""
     layer = bpy.context.view_layer
     return depsgraph.mode == "RENDER" or layer is None or layer.depsgraph != depsgraph

@@ -27,7 +27,7 @@ from ..blender.updates import (
 )
 from . import changes, dependencies, legacy, plan, timing
 from .ahead import solve_ahead
-from .evaluate import Update, evaluate, unseen
+from .evaluate import Update, evaluate, is_foreign, unseen
 from .registry import note_update
 from .write import restore_fk_pose
 
@@ -52,11 +52,13 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     try:
         # Renders and failed updates leave their results in the channels.
         restore_fk_pose(has_new_bones=True)
-        _move_handlers_to_end()
+        _move_to_end("frame_change_post", "depsgraph_update_post")
         dependencies.declare_pending()
         graphs = graphs_of(scene)
         _tagged = tagged_in(graphs)
-        solve_ahead(scene, graphs, is_frame_change, _tagged)
+        # What handlers after ours write over F-curves has no effect.
+        may_mute = is_frame_change and _is_last("frame_change_pre")
+        solve_ahead(scene, graphs, is_frame_change, _tagged, may_mute)
     except ReferenceError:
         _give_up()  # Something was removed without notice.
     except Exception:
@@ -72,18 +74,21 @@ def _give_up() -> None:
         report_once("could not give the armatures their FK pose back")
 
 
-def _move_handlers_to_end() -> None:
-    """Move our handlers to the end, so that changes made by other extensions are evaluated as well.
+def _move_to_end(*names: str) -> None:
+    """Move our handlers of other events than the present one to the end.
 
-    Evaluating again also clears the depsgraph's list of updates, which others may read.
+    Then changes made by other extensions are foreseen, and evaluated as well. Evaluating again also
+    clears the depsgraph's list of updates, which others may read.
     """
-    for handlers, ours in (
-        (bpy.app.handlers.frame_change_post, on_frame_change),
-        (bpy.app.handlers.depsgraph_update_post, on_depsgraph_update),
-    ):
+    for name in names:
+        handlers, ours = getattr(bpy.app.handlers, name), OF_UPDATES[name]
         if handlers and handlers[-1] is not ours and ours in handlers:
             handlers.remove(ours)
             handlers.append(ours)
+
+
+def _is_last(name: str) -> bool:
+    return getattr(bpy.app.handlers, name)[-1] is OF_UPDATES[name]
 
 
 def _has_other_handlers(is_frame_change: bool) -> bool:
@@ -106,7 +111,7 @@ def _is_unedited(depsgraph: bpy.types.Depsgraph, company: bool) -> bool:
     """
     if company or _tagged is None or _tagged or depsgraph.mode == "RENDER":
         return False
-    return bpy.app.handlers.frame_change_pre[-1] is before_frame_change
+    return _is_last("frame_change_pre")
 
 
 def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
@@ -118,7 +123,8 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         return
     _is_inside = True
     try:
-        restore_fk_pose(is_rebuilt)
+        restore_fk_pose(is_rebuilt, is_frame_change and not is_foreign(depsgraph))
+        _move_to_end("frame_change_pre", "depsgraph_update_pre")
         try:
             _catch_up(depsgraph, is_frame_change, is_rebuilt)
         except ReferenceError:
@@ -261,11 +267,16 @@ def _declare_dependencies() -> set[int]:
     return {rig.uid for rig in rigs if dependencies.declare(rig.object)}
 
 
+OF_UPDATES: dict[str, Callable[..., None]] = {
+    "frame_change_pre": before_frame_change,
+    "frame_change_post": on_frame_change,
+    "depsgraph_update_pre": before_depsgraph_update,
+    "depsgraph_update_post": on_depsgraph_update,
+}
+"""The handlers of updates, by the name of their event."""
+
 HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
-    ("frame_change_pre", before_frame_change),
-    ("frame_change_post", on_frame_change),
-    ("depsgraph_update_pre", before_depsgraph_update),
-    ("depsgraph_update_post", on_depsgraph_update),
+    *OF_UPDATES.items(),
     ("render_post", on_restore),
     ("render_complete", on_restore),
     ("render_cancel", on_restore),

@@ -3,6 +3,9 @@
 That is possible where all inputs are known in advance: channels, F-curves and parents, but not
 Blender's constraints, drivers, physics, NLA strips and meshes, nor simulations. Only relations
 decide, never values, so that an armature is read in the same way at every frame.
+
+F-curves of posed channels would overwrite what is written ahead. They are muted for the evaluation,
+in the depsgraph's copy of the action; what they give is the FK pose.
 """
 
 from __future__ import annotations
@@ -19,20 +22,13 @@ from ..blender.access import pose_bones
 from ..blender.curves import Curves, split_bone_path
 from ..blender.errors import contained
 from ..blender.relations import Node, node_at, parents, walk_dependencies
-from ..blender.rotation import LOCATION, QUATERNION, SCALE
+from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Skeleton, skeleton_of
 from .chain_plan import ChainPlan
 from .fk_pose import FkReader
 from .tree_plan import TreePlan, Unit, chains_of
 
-TURNS = {"rotation_euler", "rotation_quaternion", "rotation_axis_angle"}
-
-KIND_OF = {"location": LOCATION, "scale": SCALE} | dict.fromkeys(TURNS, QUATERNION)
-"""The kind (see `KINDS`) of each channel of a bone."""
-
-BONE_CHANNELS = {"location", "scale", *TURNS}
-
-OBJECT_CHANNELS = BONE_CHANNELS | {f"delta_{name}" for name in ("location", "scale")}
+OBJECT_CHANNELS = {*KIND_OF, "delta_location", "delta_scale"}
 OBJECT_CHANNELS |= {"delta_rotation_euler", "delta_rotation_quaternion"}
 
 PLACES = {"location", "delta_location"}
@@ -63,6 +59,8 @@ class Lookahead:
             after the first.
         sources: By name of a data-block, the armatures that depend on it or use it.
         curves: F-curves of animated objects that the known armatures depend on.
+        replaced: By armature with animated posed slots, its F-curves, if those of the slots can be
+            muted while Blender evaluates the solution in their place.
         placed: Those objects whose transform F-curves set.
         turned: Those of them whose rotation or scale F-curves set.
         switched: Armature and name of bones whose native constraints are switched by animation.
@@ -77,6 +75,7 @@ class Lookahead:
     moving: set[int] = field(default_factory=set)
     sources: dict[str, set[int]] = field(default_factory=dict)
     curves: dict[int, Curves] = field(default_factory=dict)
+    replaced: dict[int, Curves] = field(default_factory=dict)
     placed: set[int] = field(default_factory=set)
     turned: set[int] = field(default_factory=set)
     switched: set[tuple[int, str]] = field(default_factory=set)
@@ -119,9 +118,13 @@ def lookahead_of(
         channels = animation.animated(reader.rig.object)
         lookahead.drivers[uid] = driver_count(reader.rig.object)
         lookahead.switched |= _switched(reader.rig, channels)
-        lookahead.animated[uid] = _animated(reader, channels)
+        lookahead.animated[uid] = animated = _posed_slots(reader, channels.keyed | channels.driven)
         if reader.slots and channels.has_modes:
             lookahead.mode_animated.add(uid)
+        elif animated and not _posed_slots(reader, channels.driven):
+            curves = _replaced(reader.rig.object)
+            if curves is not None:
+                lookahead.replaced[uid] = curves
     done: set[int] = set()
     for uid in readers:
         if uid not in done:
@@ -155,14 +158,23 @@ def _look_at_group(lookahead: Lookahead, group: set[int], units: list[Unit]) -> 
         lookahead.sources.setdefault(source, set()).update(group)
 
 
-def _animated(reader: FkReader, found: animation.Channels) -> set[int]:
-    """Return the posed slots that F-curves or drivers set."""
+def _posed_slots(reader: FkReader, channels: Iterable[tuple[str, int]]) -> set[int]:
+    """Return the posed slots that animated channels set."""
     rig, slots = reader.rig, set[int]()
-    for path in {path for path, _ in found.keyed | found.driven}:
+    for path in {path for path, _ in channels}:
         name, channel = split_bone_path(path)
         if channel in KIND_OF and name in rig.index:
             slots.add(rig.slot(KIND_OF[channel], rig.index[name]))
     return slots.intersection(reader.slots)
+
+
+def _replaced(ob: bpy.types.Object) -> Curves | None:
+    """Return an armature's F-curves; None if it has NLA strips or several strips of an action."""
+    data = ob.animation_data
+    if data is None or data.nla_tracks:
+        return None
+    curves = Curves(ob, ())
+    return curves if len(curves.refresh()) == 1 else None
 
 
 def _switched(rig: Skeleton, found: animation.Channels) -> set[tuple[int, str]]:
@@ -205,7 +217,9 @@ class _DependencyWalk:
         rig, lookahead = chain.rig, self.lookahead
         if not self._knows_object(rig.object) or not self._has_plain_settings(rig.object):
             return False
-        if lookahead.animated[rig.uid] or rig.uid in lookahead.mode_animated:
+        if rig.uid in lookahead.mode_animated:
+            return False
+        if lookahead.animated[rig.uid] and rig.uid not in lookahead.replaced:
             return False  # Animation would overwrite what is written ahead.
         is_plain = chain.motion is None and chain.goal_source is None and not chain.watched
         return bool(chain.problem) or is_plain
@@ -274,7 +288,7 @@ class _DependencyWalk:
         curves = self.curves.get(ob.session_uid)
         driven = [split_bone_path(curve.data_path) for curve in (data.drivers if data else ())]
         keyed = [split_bone_path(path) for path in (curves.places if curves else ())]
-        other = [(name, rest) for name, rest in keyed if rest not in BONE_CHANNELS]
+        other = [(name, rest) for name, rest in keyed if rest not in KIND_OF]
         return {name for name, _ in (*driven, *other)} & set(bones)
 
 

@@ -126,7 +126,7 @@ class Plan:
         """Update the lookahead, if the set of animated channels has changed."""
         if self.lookahead.is_outdated() and self.has_same_bones(self.rigs):
             self.lookahead = lookahead_of(self.readers, self.units, self.groups)
-        for curves in self.lookahead.curves.values():
+        for curves in (*self.lookahead.curves.values(), *self.lookahead.replaced.values()):
             curves.forget()
 
     def has_same_bones(self, among: Iterable[int]) -> bool:

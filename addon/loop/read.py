@@ -253,4 +253,5 @@ class SnapshotAhead(SceneSnapshot):
         if not isinstance(now, Unevaluated) or not now.has_animated_bones:
             return True  # It could not be read, or no F-curve sets its bones.
         copy = self.rigs[uid].evaluated_get(depsgraph)
-        return not copy.is_evaluated or now.has_played(PoseChannels(pose_bones(copy)))
+        posed = self.plan.lookahead.animated[uid]
+        return not copy.is_evaluated or now.has_played(PoseChannels(pose_bones(copy)), posed)

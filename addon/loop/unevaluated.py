@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -24,7 +24,15 @@ from fabrik_solver.core.vectors import (
 from ..blender import animation
 from ..blender.access import pose_bones, rest_bone
 from ..blender.curves import ITEM, Sampler, split_bone_path
-from ..blender.rotation import PatchedChannels, PoseChannels, Rows, channel_of, mode_of, quaternion
+from ..blender.rotation import (
+    KIND_OF,
+    PatchedChannels,
+    PoseChannels,
+    Rows,
+    channel_of,
+    mode_of,
+    quaternion,
+)
 from ..blender.skeleton import Skeleton, matrix3, matrix_frame
 from .evaluated import Evaluated
 from .properties import settings, settings_form
@@ -55,13 +63,19 @@ class Unevaluated(Evaluated):
         """Whether F-curves animate settings of its constraints."""
         return self._played is not None and self._played.animates_settings()
 
-    def has_played(self, evaluated: PoseChannels) -> bool:
-        """Return whether evaluated channels have the values of the F-curves."""
+    def has_played(self, evaluated: PoseChannels, posed: Collection[int]) -> bool:
+        """Return whether evaluated channels have the values of the F-curves.
+
+        Args:
+            evaluated: The channels.
+            posed: Slots that are left out, as they show the solution.
+        """
         played = cast(Sampler, self._played)
         for name, size in self.channels.names():
-            there = evaluated.buffer(name, size)
-            if any(there[place] != number for place, number in played.bone_values(name, size)):
-                return False
+            there, first = evaluated.buffer(name, size), self._rig.slot(KIND_OF[name], 0)
+            for place, number in played.bone_values(name, size):
+                if there[place] != number and first + place // size not in posed:
+                    return False
         return True
 
     @cached_property

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain as chained
 from typing import Any, NamedTuple
 
 from fabrik_solver.core.vectors import Vec
 
 from ..blender.access import pose_bones, set_channel
+from ..blender.animated_values import Values, restore
+from ..blender.curves import MutedCopy
 from ..blender.listeners import Listeners, on_invalidate
 from ..blender.messages import store
 from ..blender.rotation import (
@@ -30,7 +33,7 @@ from ..blender.rotation import (
     transfer,
 )
 from ..blender.skeleton import Skeleton, forget_bones
-from .fk_pose import ChannelGroup
+from .fk_pose import ChannelGroup, FkPose
 from .properties import FabrikConstraint, settings
 from .results import Report
 from .solved_pose import SolvedPose
@@ -39,7 +42,7 @@ from .solved_pose import SolvedPose
 class ChannelBuffer:
     """Access to one channel of some bones of an armature.
 
-    For a few bones among many, references to their properties are before. They become invalid when
+    For a few bones among many, references to their properties are kept. They become invalid when
     Blender recreates the bones, and must be refreshed then.
     """
 
@@ -116,15 +119,23 @@ class Overwrite(NamedTuple):
     Attributes:
         buffer: The channel.
         before: Its values before.
+        played: Its values after the evaluation of the frame that they were written ahead of, if
+            F-curves that are muted meanwhile would have changed them.
         written: The values that were written.
     """
 
     buffer: ChannelBuffer
     before: array[float]
+    played: array[float]
     written: array[float]
 
 
 _overwrites: list[Overwrite] = []
+
+_muted: list[MutedCopy] = []
+
+_flushed: list[tuple[Skeleton, Values]] = []
+"""Armatures with values that the animation of another depsgraph has replaced."""
 
 
 class PoseWriter:
@@ -201,21 +212,29 @@ def _scatter(numbers: array[float], first: int, solved: Mapping[int, Vec]) -> No
         transfer(threes, 3, run[2], numbers, 4, run)
 
 
-def write_ahead(writer: PoseWriter, animated: Collection[int]) -> None:
+def write_ahead(
+    writer: PoseWriter, animated: Collection[int], muted: MutedCopy | None, fk: FkPose | None
+) -> None:
     """Write the composed values over the FK pose, ahead of an evaluation.
 
-    Animated slots are skipped: animation would overwrite them, and its values could not be told
-    from ours afterwards.
+    Animated slots are skipped, unless their F-curves are muted: animation would overwrite them, and
+    its values could not be told from ours afterwards.
 
     Args:
         writer: The armature.
         animated: The slots that F-curves or drivers set.
+        muted: Their F-curves, if they are muted for the evaluation.
+        fk: The FK pose that they would give.
     """
+    if muted is not None:
+        _muted.append(muted)
+        animated = ()
     for group, composed in writer.composed:
         bones = group.bones
         if animated:
             bones = [bone for bone in bones if group.first + bone not in animated]
-        _write(writer, group, composed, bones)
+        played = None if fk is None else array("f", group.of_slots(fk.inputs))
+        _write(writer, group, composed, bones, played)
 
 
 def write_pose(writer: PoseWriter, is_quiet: bool = False) -> None:
@@ -226,7 +245,7 @@ def write_pose(writer: PoseWriter, is_quiet: bool = False) -> None:
         is_quiet: Whether to avoid tagging the armature.
     """
     for group, composed in writer.composed:
-        _write(writer, group, composed, group.bones, is_quiet)
+        _write(writer, group, composed, group.bones, is_quiet=is_quiet)
 
 
 def _write(
@@ -234,6 +253,7 @@ def _write(
     group: ChannelGroup,
     composed: bytes,
     bones: Sequence[int],
+    played: array[float] | None = None,
     is_quiet: bool = False,
 ) -> None:
     if not bones:
@@ -243,62 +263,67 @@ def _write(
     if len(bones) != len(group.bones):
         places = [group.bones.index(bone) for bone in bones]
         written = array("f", [x for at in places for x in written[at * size : (at + 1) * size]])
-    if written == before:
+    played = before if played is None else played
+    if written == before == played:
         return
-    _overwrites.append(Overwrite(buffer, before, written))
+    _overwrites.append(Overwrite(buffer, before, played, written))
     if is_quiet:
         buffer.write_quietly(written)
     else:
         buffer.write(written)
 
 
-def restore_fk_pose(has_new_bones: bool) -> None:
-    """Restore the values of all overwritten channels.
+def keep_flushed(rig: Skeleton, before: Values) -> None:
+    """Have `restore_fk_pose` also restore the values from before a flush to the original data."""
+    if before:
+        _flushed.append((rig, before))
 
-    Values that another extension has set meanwhile are before.
+
+def restore_fk_pose(has_new_bones: bool, is_played: bool = False) -> None:
+    """Restore the values of all overwritten channels, and undo flushes and mutes.
+
+    Values that another extension has set meanwhile are kept.
 
     Args:
         has_new_bones: Whether Blender may have recreated the bones of an armature.
+        is_played: Whether the frame that was solved ahead has been evaluated, and Blender flushes
+            its animation to the original data.
     """
     if has_new_bones and _overwrites:
         forget_bones()
     while _overwrites:
         over = _overwrites.pop()
+        fk = over.played if is_played else over.before
         try:
             if has_new_bones and not over.buffer.refresh():
-                _restore_by_name(over)
+                _restore_by_name(over, fk)
             else:
-                _restore(over)
+                present = over.buffer.read()
+                over.buffer.write_quietly(
+                    fk if present == over.written else _merged(present, over.written, fk)
+                )
         except ReferenceError:
             continue  # The armature was removed.
+    while _flushed:
+        rig, before = _flushed.pop()
+        with suppress(ReferenceError):
+            restore(rig.object, before)
+    while _muted:
+        with suppress(ReferenceError):
+            _muted.pop().undo()
 
 
-def _restore(over: Overwrite) -> None:
-    buffer, before, written = over
-    present = buffer.read()
-    buffer.write_quietly(before if present == written else _merged(present, over, 0))
+def _merged(
+    present: Sequence[float], written: Sequence[float], fk: Sequence[float]
+) -> array[float]:
+    """Return the FK pose, except for values that were changed since they were written."""
+    pairs = zip(present, written, fk, strict=True)
+    return array("f", [own if now == was else now for now, was, own in pairs])
 
 
-def _merged(present: array[float], over: Overwrite, place: int) -> array[float]:
-    """Return the values before, except for those that were changed since they were written.
-
-    Args:
-        present: The present values.
-        over: The overwritten channel.
-        place: Index of the first of these values in it.
-    """
-    return array(
-        "f",
-        [
-            over.before[i] if number == over.written[i] else number
-            for i, number in enumerate(present, place)
-        ],
-    )
-
-
-def _restore_by_name(over: Overwrite) -> None:
+def _restore_by_name(over: Overwrite, fk: array[float]) -> None:
     """Restore bones by name, after the bones of an armature or their order changed."""
-    buffer = over.buffer
+    buffer, size = over.buffer, over.buffer.size
     bones = pose_bones(buffer.rig.object)
     for place, i in enumerate(buffer.bones):
         bone = bones.get(buffer.rig.names[i])
@@ -306,7 +331,8 @@ def _restore_by_name(over: Overwrite) -> None:
             continue
         setter = bone.path_resolve(buffer.channel, False)
         present = array("f", getattr(bone, buffer.channel))
-        setter.foreach_set(_merged(present, over, place * buffer.size))
+        part = slice(place * size, (place + 1) * size)
+        setter.foreach_set(_merged(present, over.written[part], fk[part]))
 
 
 class SavedPose:
@@ -340,8 +366,10 @@ class SavedPose:
 
 @on_invalidate
 def forget_written() -> None:
-    """Forget the overwritten channels, which no longer exist."""
+    """Forget the overwritten channels and muted F-curves; they no longer exist."""
     _overwrites.clear()
+    _flushed.clear()
+    _muted.clear()
 
 
 on_report = Listeners[[]]()

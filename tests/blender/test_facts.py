@@ -558,6 +558,9 @@ def test_a_script_has_to_tag_an_object_that_it_keys_first_over_strips_of_the_nla
     assert rig.pose.bones["B0"].rotation_quaternion[:] == (0.5, 0.5, 0.0, 0.0)
 
 
+BONE_0 = 'pose.bones["B0"]'
+
+
 def key_ramp(bone: bpy.types.PoseBone, index: int = 0) -> None:
     """Key a location that goes from 0 at frame 1 to 10 at frame 11, nearly straight."""
     for frame, value in ((1, 0.0), (11, 10.0)):
@@ -605,6 +608,38 @@ def test_what_is_written_and_tagged_ahead_is_evaluated_and_f_curves_overwrite_it
         assert (shown.rotation_quaternion[:] == tuple(TURNED)) == is_copied
         assert (shown.tail.z < 0.5) == is_copied
         assert shown.location.x == pytest.approx(5.0 if is_frame else 7.0)
+
+
+def test_f_curves_muted_in_the_evaluated_action_leave_what_was_written_ahead() -> None:
+    """The original action stays as it is; its next edit copies it anew, without the mutes."""
+    rig = make_chain(2)
+    bone = rig.pose.bones["B0"]
+    key_ramp(bone)
+    key_ramp(rig.pose.bones["B1"])
+    go(1)
+
+    def flags(ob: bpy.types.Object) -> list[bool]:
+        return animation.mute_flags(animation.active_lists(ob)[0])
+
+    def write(_none: object) -> None:
+        copy = animation.active_lists(evaluated(rig))[0]
+        copy.foreach_set("mute", [curve.data_path.startswith(BONE_0) for curve in copy])
+        bone.location.x = 7.0
+        rig.update_tag(refresh={"OBJECT"})
+
+    with calling("frame_change_pre", then=write):
+        go(6)
+    shown = evaluated(rig).pose.bones
+    assert (shown["B0"].location.x, bone.location.x) == (7.0, 7.0)
+    assert shown["B1"].location.x == rig.pose.bones["B1"].location.x == pytest.approx(5.0)
+    assert (flags(rig), flags(evaluated(rig))) == ([False, False], [True, False])
+
+    go(7)
+    assert bone.location.x == 7.0
+    rig.pose.bones["B1"].keyframe_insert("location", index=0)
+    go(6)
+    assert bone.location.x == pytest.approx(5.0)
+    assert flags(evaluated(rig)) == [False, False]
 
 
 def test_f_curves_tell_ahead_what_a_frame_gives_to_the_last_bit() -> None:

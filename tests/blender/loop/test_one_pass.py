@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import bpy
 import pytest
@@ -11,6 +13,7 @@ from mathutils import Matrix
 from rendering import bones_of, witnessed
 from rigs import (
     add_constraint,
+    channels_bits,
     evaluated,
     go,
     make_chain,
@@ -21,7 +24,8 @@ from rigs import (
     update,
 )
 
-from addon.loop import evaluate, plan
+from addon.blender import animation
+from addon.loop import ahead, evaluate, plan
 
 FRAMES = range(1, 11)
 
@@ -145,6 +149,130 @@ def test_what_only_blender_can_evaluate_is_evaluated_once_the_second_time(
     evaluations.clear()
     assert played(rig) == first
     assert len(evaluations) == len(FRAMES)
+
+
+def key_bones(rig: bpy.types.Object) -> None:
+    """Key the posed bones, each in other components."""
+    for frame, x in ((1, 0.0), (4, 0.4), (10, -0.3)):
+        for i, bone in enumerate(rig.pose.bones):
+            for index in range(4) if i else (1,):
+                bone.rotation_quaternion[index] = (1.0, x, 0.1 * i, -x)[index]
+                bone.keyframe_insert("rotation_quaternion", index=index, frame=frame)
+
+
+def muted_curves(rig: bpy.types.Object) -> list[str]:
+    """Return the paths of muted F-curves, in the evaluated action and in the original."""
+    copies = (rig, evaluated(rig))
+    return [c.data_path for ob in copies for c in animation.all_active_curves(ob) if c.mute]
+
+
+@pytest.mark.parametrize("is_known", (True, False), ids=("known", "solved before"))
+def test_a_frame_with_keyed_bones_is_evaluated_once(
+    rig: bpy.types.Object, evaluations: list[float], is_known: bool
+) -> None:
+    """The F-curves, which would overwrite the solution, give the FK pose all the same."""
+    key_bones(rig)
+    twin = rig.copy()
+    bpy.context.scene.collection.objects.link(twin)
+    twin.animation_data.action = rig.animation_data.action.copy()
+    for item in twin.fabrik.constraints:
+        item.enabled = False
+    if not is_known:
+        leader = make_empty("Leader", (0.1, 0.2, 0.3))
+        target_of(rig).constraints.new("COPY_LOCATION").target = leader
+    watch(rig, "B3")
+    update()
+    for count in (1 if is_known else 2, 1, 1):
+        evaluations.clear()
+        poses: dict[int, bytes] = {}
+        for frame in FRAMES:
+            go(frame)
+            assert channels_bits(rig) == channels_bits(twin)
+            assert muted_curves(rig) == []
+            poses[frame] = pose_bits(rig)
+        assert len(evaluations) == count * len(FRAMES)
+        assert len(set(poses.values())) == len(FRAMES)
+    with one_evaluation_refused():
+        plan.discard()
+        assert played(rig) == poses
+
+
+@contextmanager
+def one_evaluation_refused() -> Iterator[None]:
+    """Solve all frames after Blender's evaluation, as if nothing could be muted."""
+    given, ahead.mute_copy = ahead.mute_copy, lambda *_: None
+    try:
+        yield
+    finally:
+        ahead.mute_copy = given
+
+
+def test_keys_edited_between_two_passes_are_seen_though_they_were_muted(
+    rig: bpy.types.Object,
+) -> None:
+    key_bones(rig)
+    before = played(rig)
+    curve = animation.active_curves(rig, 'pose.bones["B1"].rotation_quaternion')[1]
+    curve.keyframe_points[1].co.y = 1.5
+    curve.update()
+    after = played(rig)
+    assert before[1] == after[1] and before[4] != after[4]
+    go(4)
+    assert rig.pose.bones["B1"].rotation_quaternion[1] == curve.evaluate(4)
+
+    curve.mute = True
+    rig.pose.bones["B1"].rotation_quaternion[1] = 0.25
+    played(rig)
+    assert rig.pose.bones["B1"].rotation_quaternion[1] == 0.25
+
+
+def test_an_action_that_others_use_is_not_muted(
+    rig: bpy.types.Object, evaluations: list[float]
+) -> None:
+    key_bones(rig)
+    twin = rig.copy()
+    bpy.context.scene.collection.objects.link(twin)
+    for item in twin.fabrik.constraints:
+        item.enabled = False
+    update()
+    watch(rig, "B3")
+    update()
+    for _ in range(2):
+        evaluations.clear()
+        for frame in FRAMES:
+            go(frame)
+            assert channels_bits(rig) == channels_bits(twin)
+            bits = [x for bone in evaluated(twin).pose.bones for x in bone.rotation_quaternion]
+            assert bits == [x for bone in twin.pose.bones for x in bone.rotation_quaternion]
+        assert len(evaluations) == 2 * len(FRAMES)
+
+
+def test_another_view_layer_shows_keyed_bones_with_the_same_pose(rig: bpy.types.Object) -> None:
+    key_bones(rig)
+    wanted = played(rig)
+    layer = bpy.context.scene.view_layers.new("Other")
+    for frame in FRAMES:
+        go(frame)
+        graph = layer.depsgraph
+        assert pose_bits(rig) == pose_bits(rig, depsgraph=graph) == wanted[frame]
+        other = animation.all_active_curves(rig.evaluated_get(graph))
+        assert muted_curves(rig) == [] and not any(curve.mute for curve in other)
+
+
+def test_a_pose_that_is_not_keyed_yet_survives_an_export(
+    rig: bpy.types.Object, tmp_path: Path
+) -> None:
+    """It evaluates the keys, but Blender flushes those of the window's depsgraph only."""
+    key_bones(rig)
+    go(4)
+    rig.pose.bones["B1"].rotation_quaternion[2] = 0.5
+    update()
+    before, shown = channels_bits(rig), pose_bits(rig)
+    path = str(tmp_path / "all.abc")
+    bpy.ops.wm.alembic_export(filepath=path, start=1, end=3, as_background_job=False)
+    assert channels_bits(rig) == before
+    update()
+    assert (channels_bits(rig), pose_bits(rig)) == (before, shown)
 
 
 def test_stretched_frames_are_evaluated_once_too(
