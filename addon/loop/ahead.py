@@ -73,8 +73,8 @@ def solve_ahead(
     changed = compose_all(solved) if solved is not None else set[int]()
     cached = {} if frame is None else _compose_cached(plan, frame)
     changed |= {uid for uid, is_new in cached.items() if is_new}
-    foreseen = set[int]() if frame is None else rigs | cached.keys()
-    played = foreseen & (rigs | plan.lookahead.replaced.keys())
+    foreseen = rigs | cached.keys()
+    played = set[int]() if frame is None else foreseen & (rigs | plan.lookahead.replaced.keys())
     graph = _flushed(graphs) if may_mute and not may_be_rebuilt else None
     for uid in changed | copied | played:
         if uid in plan.lookahead.mode_animated:

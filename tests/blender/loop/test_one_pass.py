@@ -192,13 +192,33 @@ def test_a_frame_with_keyed_bones_is_evaluated_once(
             poses[frame] = pose_bits(rig)
         assert len(evaluations) == count * len(FRAMES)
         assert len(set(poses.values())) == len(FRAMES)
-    with one_evaluation_refused():
+    with nothing_muted():
         plan.discard()
         assert played(rig) == poses
 
 
+def test_dragging_the_target_of_keyed_bones_evaluates_once(
+    rig: bpy.types.Object, evaluations: list[float]
+) -> None:
+    key_bones(rig)
+    target_of(rig).animation_data_clear()
+    watch(rig, "B3")
+    go(4)
+    rig.pose.bones["B1"].rotation_quaternion[2] = 0.5  # Not keyed yet.
+    update()
+    before, shown = channels_bits(rig), set[bytes]()
+    for x in range(5):
+        evaluations.clear()
+        target_of(rig).location.x = 0.1 * x
+        update()
+        assert len(evaluations) == 1
+        assert (channels_bits(rig), muted_curves(rig)) == (before, [])
+        shown.add(pose_bits(rig))
+    assert len(shown) == 5
+
+
 @contextmanager
-def one_evaluation_refused() -> Iterator[None]:
+def nothing_muted() -> Iterator[None]:
     """Solve all frames after Blender's evaluation, as if nothing could be muted."""
     given, ahead.mute_copy = ahead.mute_copy, lambda *_: None
     try:
