@@ -209,7 +209,7 @@ def mute_copy(curves: Curves, depsgraph: bpy.types.Depsgraph) -> MutedCopy | Non
     if found is None or len(lists) != 1 or not animation.is_only_user(ob):
         return None
     before = animation.mute_flags(found)
-    if before != animation.mute_flags(lists[0]):
+    if len(before) != len(lists[0]):
         return None  # The copy is out of date.
     muted = before[:]
     for places in curves.bone_places.values():

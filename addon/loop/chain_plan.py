@@ -49,6 +49,11 @@ class Snapshot(Protocol):
         ...
 
     @property
+    def scene(self) -> bpy.types.Scene:
+        """The scene."""
+        ...
+
+    @property
     def depsgraph(self) -> bpy.types.Depsgraph:
         """The depsgraph that is read."""
         ...
@@ -141,6 +146,8 @@ class Motion(NamedTuple):
         gaze: Returns the axis of the last bone that points at the target, for a look-at.
         mirrored: Returns the mirrored values of settings that differ, by name, and a note on what
             cannot be mirrored; given the constraint and the matrix between the tip bones' axes.
+        is_known_ahead: Whether `read` returns the same ahead of an evaluation, as it needs nothing
+            but settings, the frame and the target (see `lookahead`).
     """
 
     solver: Item
@@ -152,6 +159,7 @@ class Motion(NamedTuple):
     doing: str = ""
     gaze: Callable[[FabrikConstraint], Vec] | None = None
     mirrored: Callable[[FabrikConstraint, Matrix], tuple[dict[str, Any], str]] | None = None
+    is_known_ahead: Callable[[FabrikConstraint], bool] = lambda _: False
 
 
 class Aim(NamedTuple):

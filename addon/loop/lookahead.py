@@ -26,6 +26,7 @@ from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Skeleton, skeleton_of
 from .chain_plan import ChainPlan
 from .fk_pose import FkReader
+from .properties import settings
 from .tree_plan import TreePlan, Unit, chains_of
 
 OBJECT_CHANNELS = {*KIND_OF, "delta_location", "delta_scale"}
@@ -144,6 +145,8 @@ def _look_at_group(lookahead: Lookahead, group: set[int], units: list[Unit]) -> 
     if not is_known:
         return
     lookahead.known |= group
+    if any(chain.is_timed for unit in units for chain in chains_of(unit)):
+        lookahead.timed |= group
     lookahead.curves |= walk.curves
     for animated, curves in walk.curves.items():
         channels = OBJECT_CHANNELS & curves.places.keys()
@@ -221,8 +224,20 @@ class _DependencyWalk:
             return False
         if lookahead.animated[rig.uid] and rig.uid not in lookahead.replaced:
             return False  # Animation would overwrite what is written ahead.
-        is_plain = chain.motion is None and chain.goal_source is None and not chain.watched
-        return bool(chain.problem) or is_plain
+        is_plain = chain.goal_source is None and not chain.watched
+        return bool(chain.problem) or (is_plain and self._knows_motion(chain))
+
+    def _knows_motion(self, chain: ChainPlan) -> bool:
+        if chain.motion is None:
+            return True
+        item = settings(chain.rig.object).constraints[chain.item]
+        curves = self.curves.get(chain.rig.uid)
+        own = item.path_from_id() + "."
+        keyed = [path for path in (curves.places if curves else ()) if path.startswith(own)]
+        # Ahead, F-curves are read for the settings of constraints, not for those of their groups.
+        return chain.motion.is_known_ahead(item) and not any(
+            "." in path[len(own) :] for path in keyed
+        )
 
     def _has_plain_settings(self, ob: bpy.types.Object) -> bool:
         data = ob.animation_data

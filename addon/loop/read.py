@@ -34,7 +34,8 @@ class SceneSnapshot:
     Attributes:
         plan: The plan.
         rigs: The evaluated armatures to solve.
-        time: The frame of the scene.
+        scene: The scene.
+        time: Its frame.
         evaluated: By armature, its evaluated data.
         poses: By armature, its FK pose.
         failed: Armatures that could not be read because of an unexpected error.
@@ -62,7 +63,8 @@ class SceneSnapshot:
         self.plan = plan
         self.depsgraph = depsgraph
         self.rigs = rigs
-        self.time = cast(bpy.types.Scene, depsgraph.scene).frame_current_final
+        self.scene = cast(bpy.types.Scene, depsgraph.scene)
+        self.time = self.scene.frame_current_final
         self.locations: dict[int, Vec] = {}
         self._has_foreign_animation = has_foreign_animation
         self.evaluated, self.poses, self.failed = self._read_all(touched)
@@ -174,6 +176,7 @@ class SnapshotAhead(SceneSnapshot):
         """
         self.plan = plan
         self.rigs = {uid: plan.rigs[uid].object for uid in rigs}
+        self.scene = scene
         self.time = scene.frame_current_final
         self.objects: dict[int, bpy.types.Object] = {}
         self.locations: dict[int, Vec] = {}

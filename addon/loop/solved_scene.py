@@ -74,6 +74,11 @@ class SolvedScene:
         self.failed: Collection[object] = snapshot.failed
 
     @property
+    def scene(self) -> bpy.types.Scene:
+        """The scene, as far as its settings are concerned."""
+        return self.snapshot.scene
+
+    @property
     def depsgraph(self) -> bpy.types.Depsgraph:
         """The depsgraph that is read."""
         return self.snapshot.depsgraph

@@ -209,7 +209,7 @@ def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
     Raises:
         UntraceableError: If they are unknown.
     """
-    samples, time = _samples(damping * frame_rate(snapshot.depsgraph.scene)), snapshot.time
+    samples, time = _samples(damping * frame_rate(snapshot.scene)), snapshot.time
     frames = [time - ago for ago, _ in samples]
     places = places_at(snapshot, cast(Point, chain.target), chain.rig, frames)
     if places is None:
@@ -282,6 +282,11 @@ def _mirrored(item: FabrikConstraint, hand: Matrix) -> tuple[dict[str, Any], str
     return mirrored, ""
 
 
+def _is_known_ahead(item: FabrikConstraint) -> bool:
+    """Return whether the target is looked at where it is, and not where it has been."""
+    return look_of(item).damping == 0.0
+
+
 MOTION = Motion(
     solver=("LOOK_AT", "Look-at", "Rotate the chain so that the last bone looks at the target", 4),
     needs_target=True,
@@ -291,5 +296,6 @@ MOTION = Motion(
     places_tip=False,
     gaze=_gaze,
     mirrored=_mirrored,
+    is_known_ahead=_is_known_ahead,
 )
 """Looking at the target."""

@@ -144,7 +144,7 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> Wave:
     settings = snapshot.derived(chain, _settings)
     turns = settings.phase
     if settings.speed != 0.0:
-        turns += settings.speed * snapshot.time / frame_rate(snapshot.depsgraph.scene)
+        turns += settings.speed * snapshot.time / frame_rate(snapshot.scene)
     return Wave(
         settings.amplitude,
         settings.wavelength,
@@ -187,4 +187,5 @@ MOTION = Motion(
     places_tip=False,
     doing=msg("Waving"),
     mirrored=_mirrored,
+    is_known_ahead=lambda _: True,
 )

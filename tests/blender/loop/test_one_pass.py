@@ -25,7 +25,7 @@ from rigs import (
 )
 
 from addon.blender import animation
-from addon.loop import ahead, evaluate, plan
+from addon.loop import evaluate, handlers, plan
 
 FRAMES = range(1, 11)
 
@@ -192,8 +192,7 @@ def test_a_frame_with_keyed_bones_is_evaluated_once(
             poses[frame] = pose_bits(rig)
         assert len(evaluations) == count * len(FRAMES)
         assert len(set(poses.values())) == len(FRAMES)
-    with nothing_muted():
-        plan.discard()
+    with not_ahead():
         assert played(rig) == poses
 
 
@@ -218,13 +217,14 @@ def test_dragging_the_target_of_keyed_bones_evaluates_once(
 
 
 @contextmanager
-def nothing_muted() -> Iterator[None]:
-    """Solve all frames after Blender's evaluation, as if nothing could be muted."""
-    given, ahead.mute_copy = ahead.mute_copy, lambda *_: None
+def not_ahead() -> Iterator[None]:
+    """Solve all frames anew, and only after Blender's evaluation."""
+    given, handlers.solve_ahead = handlers.solve_ahead, lambda *_: None
+    plan.discard()
     try:
         yield
     finally:
-        ahead.mute_copy = given
+        handlers.solve_ahead = given
 
 
 def test_keys_edited_between_two_passes_are_seen_though_they_were_muted(
@@ -293,6 +293,59 @@ def test_a_pose_that_is_not_keyed_yet_survives_an_export(
     assert channels_bits(rig) == before
     update()
     assert (channels_bits(rig), pose_bits(rig)) == (before, shown)
+
+
+@pytest.mark.parametrize("solver", ("LOOK_AT", "WAVE"))
+def test_frames_with_motions_that_follow_from_settings_are_evaluated_once(
+    rig: bpy.types.Object, evaluations: list[float], solver: str
+) -> None:
+    item = add_constraint(rig, "B3", target_of(rig), solver=solver, chain_count=1)
+    watch(rig, "B3")
+    update()
+    evaluations.clear()
+    first = played(rig)
+    assert len(evaluations) == len(set(first.values())) == len(FRAMES)
+    with not_ahead():
+        assert played(rig) == first
+
+    group = item.look if solver == "LOOK_AT" else item.wave
+    name = "limit_angle" if solver == "LOOK_AT" else "amplitude"
+    setattr(group, name, 0.2)
+    second = played(rig)
+    assert all(second[frame] != first[frame] for frame in FRAMES)
+    for frame, value in ((1, 0.2), (10, 0.4)):
+        setattr(group, name, value)
+        group.keyframe_insert(name, frame=frame)
+    third = played(rig)
+    assert third[1] == second[1]
+    assert all(third[frame] != second[frame] for frame in FRAMES[1:])
+
+
+def test_a_damped_look_at_is_not_foreseen(rig: bpy.types.Object) -> None:
+    item = add_constraint(rig, "B3", target_of(rig), solver="LOOK_AT", chain_count=1)
+    update()
+    assert rig.session_uid in plan.current().lookahead.known
+    before = played(rig)
+    item.look.damping = 0.2
+    after = played(rig)
+    assert rig.session_uid not in plan.current().lookahead.known
+    assert all(after[frame] != before[frame] for frame in FRAMES[2:])
+
+
+def test_a_waving_armature_that_stands_still_waves(rig: bpy.types.Object) -> None:
+    other = make_chain(3, "Other")
+    add_constraint(other, "B2", solver="WAVE")
+    update()
+    assert other.session_uid in plan.current().lookahead.known
+    poses = {}
+    for frame in FRAMES:
+        go(frame)
+        poses[frame] = pose_bits(other)
+    assert len(set(poses.values())) == len(FRAMES)
+    with not_ahead():
+        for frame in FRAMES:
+            go(frame)
+            assert pose_bits(other) == poses[frame]
 
 
 def test_stretched_frames_are_evaluated_once_too(
