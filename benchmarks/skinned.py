@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import cos, pi, sin
 from pathlib import Path
 from statistics import median
@@ -36,20 +37,23 @@ MEANING = """\
 Milliseconds of one `Scene.frame_set` of 4 chains of 3 bones with default settings that move a \
 mesh of {vertices} vertices. “still” moves only the targets; “animated” has keys on another bone \
 of the armature and on the armature object as well, so that Blender evaluates the mesh in any \
-case, and twice if a handler writes afterward, as that of the floor does. “first” is the first \
-pass over the frames after opening the file, “later” two more passes."""
+case, and twice if a handler writes afterward, as that of the floor does; “keyed” has keys on the \
+posed bones besides, which are their FK pose. “first” is the first pass over the frames after \
+opening the file, “later” two more passes."""
 
 
 OWN_TIME = "our own time, with code and data that the mesh has driven out of the caches"
 
 
 def run(effort: Effort) -> Section:
-    """Measure both armatures."""
+    """Measure the armatures."""
     vertices = effort.of(VERTICES, 2_000)
-    scores = {
-        name: _measured(animated, vertices, effort)
-        for name, animated in (("still", False), ("animated", True))
+    ways: dict[str, list[Callable[[], None]]] = {
+        "still": [],
+        "animated": [_animate],
+        "keyed": [_animate, _key_posed],
     }
+    scores = {name: _measured(more, vertices, effort) for name, more in ways.items()}
     heads = [f"{who} {when}" for who in ("ours", "Blender", "floor") for when in ("first", "later")]
     ratios = [(score[OURS], score[BLENDERS]) for score in scores.values()]
     return Section(
@@ -91,11 +95,11 @@ def run(effort: Effort) -> Section:
     )
 
 
-def _measured(animated: bool, vertices: int, effort: Effort) -> dict[str, Score]:
+def _measured(steps: list[Callable[[], None]], vertices: int, effort: Effort) -> dict[str, Score]:
     def more() -> None:
         add_mesh(vertices)
-        if animated:
-            _animate()
+        for step in steps:
+            step()
 
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -179,9 +183,28 @@ def _animate() -> None:
     bone.head, bone.tail = (0.0, 0.0, -0.5), (0.0, 0.0, -0.2)
     bpy.ops.object.mode_set(mode="OBJECT")
     posed = ob.pose.bones["Other"]
-    for frame in range(1 - 2 * KEY_EVERY, FRAMES + 2 * KEY_EVERY, KEY_EVERY):
-        angle = 2.0 * pi * (frame - 1) / FRAMES
-        posed.rotation_quaternion = (cos(0.2 * sin(angle)), sin(0.2 * sin(angle)), 0.0, 0.0)
-        posed.keyframe_insert("rotation_quaternion", frame=frame)
+    for frame, angle in _keys():
+        _key_turn(posed, frame, 0.2 * sin(angle))
         ob.location = (0.03 * sin(angle), 0.03 * cos(angle), 0.0)
         ob.keyframe_insert("location", frame=frame)
+
+
+def _key_posed() -> None:
+    """Key the rotation of all posed bones."""
+    bones = armature().pose.bones
+    for chain in range(RIG.chains):
+        for place in range(RIG.bones):
+            for frame, angle in _keys():
+                bone = bones[RIG.bone(chain, place)]
+                _key_turn(bone, frame, 0.05 * sin(angle + chain + place))
+
+
+def _keys() -> list[tuple[int, float]]:
+    """Return the frames with keys, each with an angle that grows by a turn over all frames."""
+    frames = range(1 - 2 * KEY_EVERY, FRAMES + 2 * KEY_EVERY, KEY_EVERY)
+    return [(frame, 2.0 * pi * (frame - 1) / FRAMES) for frame in frames]
+
+
+def _key_turn(bone: Any, frame: int, angle: float) -> None:
+    bone.rotation_quaternion = (cos(angle), sin(angle), 0.0, 0.0)
+    bone.keyframe_insert("rotation_quaternion", frame=frame)
