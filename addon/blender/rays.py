@@ -17,8 +17,10 @@ from fabrik_solver.core.vectors import Vec
 
 from .access import session_uid
 from .errors import ProblemError
+from .listeners import on_invalidate
 from .relations import moves_with
-from .skeleton import vector
+from .skeleton import matrix_frame, vector
+from .updates import geometry_in
 
 Source = Literal["OBJECT", "COLLECTION", "SCENE"]
 
@@ -105,6 +107,16 @@ class Ground:
 
         return cast_ray
 
+    def state(self, depsgraph: bpy.types.Depsgraph) -> tuple[object, ...] | None:
+        """Return what the hits of rays depend on; None if that is unknown.
+
+        It is equal at another frame only if rays hit the same there, bit for bit.
+        """
+        meshes = _meshes
+        if meshes is None:
+            return None
+        return tuple([_state(ob, depsgraph, meshes) for ob in self.objects])
+
     def is_excluded(self, depsgraph: bpy.types.Depsgraph) -> bool:
         """Return whether there is ground, but none of it can be hit by rays."""
         return bool(self.objects) and not any(_is_evaluated(ob, depsgraph) for ob in self.objects)
@@ -143,6 +155,10 @@ class SceneGround(Ground):
     def caster(self, depsgraph: bpy.types.Depsgraph) -> Cast:
         """Return a function that casts rays; see `Ground.caster`."""
         return partial(self.cast, depsgraph)
+
+    def state(self, depsgraph: bpy.types.Depsgraph) -> tuple[object, ...] | None:
+        """Return None: what is visible may change in more ways than updates tell."""
+        return None
 
     def _is_excluded(self, ob: bpy.types.Object) -> bool:
         # Objects that are disabled in renders would give other hits there.
@@ -241,6 +257,63 @@ def resolve_ground(
         return bpy.data.objects.get(name)
 
     return [resolve(i, name) for i, name in enumerate(names)]
+
+
+MOST_WALKED = 500
+"""The number of updates from which on walking them takes as long as casting the rays again."""
+
+_meshes: dict[int, object] | None = None
+"""By the session UID of an object, what stands for its evaluated mesh until that changes.
+
+None while changes may go unnoticed.
+"""
+
+_evaluated_in = 0
+"""The address of the depsgraph that was evaluated last."""
+
+
+def note_evaluation(depsgraph: bpy.types.Depsgraph, is_played: bool) -> None:
+    """Forget the meshes that an evaluation may have changed.
+
+    Args:
+        depsgraph: The depsgraph, while it lists its updates.
+        is_played: Whether nothing was edited, and no other extension was called.
+    """
+    global _evaluated_in, _meshes
+    address = depsgraph.as_pointer()
+    if not is_played:
+        _meshes = None
+    elif _meshes is None or address != _evaluated_in:
+        _meshes = {}
+    else:
+        note_changes(depsgraph)
+    _evaluated_in = address
+
+
+def note_changes(depsgraph: bpy.types.Depsgraph) -> None:
+    """Forget the meshes that a depsgraph lists with changed geometry."""
+    if _meshes and len(depsgraph.updates) > MOST_WALKED:
+        _meshes.clear()
+    elif _meshes:
+        for uid in _meshes.keys() & geometry_in(depsgraph):
+            del _meshes[uid]
+
+
+@on_invalidate
+def forget_meshes() -> None:
+    """Forget all meshes."""
+    global _meshes
+    _meshes = None
+
+
+def _state(
+    ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph, meshes: dict[int, object]
+) -> tuple[object, ...] | None:
+    """Return where an object is and what stands for its mesh; None if it is not evaluated."""
+    if not _is_evaluated(ob, depsgraph):
+        return None
+    world = matrix_frame(ob.evaluated_get(depsgraph).matrix_world)
+    return world, meshes.setdefault(ob.session_uid, object())
 
 
 class _Target(NamedTuple):
