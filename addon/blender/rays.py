@@ -17,10 +17,9 @@ from fabrik_solver.core.vectors import Vec
 
 from .access import session_uid
 from .errors import ProblemError
-from .listeners import on_invalidate
+from .meshes import token_of
 from .relations import moves_with
 from .skeleton import matrix_frame, vector
-from .updates import geometry_in
 
 Source = Literal["OBJECT", "COLLECTION", "SCENE"]
 
@@ -112,10 +111,11 @@ class Ground:
 
         It is equal at another frame only if rays hit the same there, bit for bit.
         """
-        meshes = _meshes
-        if meshes is None:
+        tokens = [token_of(ob, depsgraph) for ob in self.objects]
+        if None in tokens:
             return None
-        return tuple([_state(ob, depsgraph, meshes) for ob in self.objects])
+        pairs = zip(self.objects, tokens, strict=True)
+        return tuple([_state(ob, depsgraph, token) for ob, token in pairs])
 
     def is_excluded(self, depsgraph: bpy.types.Depsgraph) -> bool:
         """Return whether there is ground, but none of it can be hit by rays."""
@@ -259,61 +259,13 @@ def resolve_ground(
     return [resolve(i, name) for i, name in enumerate(names)]
 
 
-MOST_WALKED = 500
-"""The number of updates from which on walking them takes as long as casting the rays again."""
-
-_meshes: dict[int, object] | None = None
-"""By the session UID of an object, what stands for its evaluated mesh until that changes.
-
-None while changes may go unnoticed.
-"""
-
-_evaluated_in = 0
-"""The address of the depsgraph that was evaluated last."""
-
-
-def note_evaluation(depsgraph: bpy.types.Depsgraph, is_played: bool) -> None:
-    """Forget the meshes that an evaluation may have changed.
-
-    Args:
-        depsgraph: The depsgraph, while it lists its updates.
-        is_played: Whether nothing was edited, and no other extension was called.
-    """
-    global _evaluated_in, _meshes
-    address = depsgraph.as_pointer()
-    if not is_played:
-        _meshes = None
-    elif _meshes is None or address != _evaluated_in:
-        _meshes = {}
-    else:
-        note_changes(depsgraph)
-    _evaluated_in = address
-
-
-def note_changes(depsgraph: bpy.types.Depsgraph) -> None:
-    """Forget the meshes that a depsgraph lists with changed geometry."""
-    if _meshes and len(depsgraph.updates) > MOST_WALKED:
-        _meshes.clear()
-    elif _meshes:
-        for uid in _meshes.keys() & geometry_in(depsgraph):
-            del _meshes[uid]
-
-
-@on_invalidate
-def forget_meshes() -> None:
-    """Forget all meshes."""
-    global _meshes
-    _meshes = None
-
-
 def _state(
-    ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph, meshes: dict[int, object]
+    ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph, token: object
 ) -> tuple[object, ...] | None:
-    """Return where an object is and what stands for its mesh; None if it is not evaluated."""
+    """Return where an object is, and its mesh; None if it is not evaluated."""
     if not _is_evaluated(ob, depsgraph):
         return None
-    world = matrix_frame(ob.evaluated_get(depsgraph).matrix_world)
-    return world, meshes.setdefault(ob.session_uid, object())
+    return matrix_frame(ob.evaluated_get(depsgraph).matrix_world), token
 
 
 class _Target(NamedTuple):

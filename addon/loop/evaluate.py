@@ -11,7 +11,7 @@ import bpy
 from ..blender.access import is_edited, session_uid
 from ..blender.animated_values import flush_to_original
 from ..blender.listeners import on_invalidate
-from ..blender.rays import note_changes
+from ..blender.meshes import note_changes
 from ..blender.skeleton import skeleton_of
 from ..blender.updates import changed_in, geometry_in, tagged_in
 from .ahead import agrees, compose_all, take_solved_ahead

@@ -17,7 +17,7 @@ from bpy.app.handlers import persistent
 from ..blender import animation
 from ..blender.errors import forget_reported, report_once
 from ..blender.listeners import on_invalidate, on_load
-from ..blender.rays import note_evaluation
+from ..blender.meshes import note_evaluation
 from ..blender.skeleton import rebuild_poses
 from ..blender.updates import (
     NO_ARMATURES,

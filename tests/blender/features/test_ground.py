@@ -50,7 +50,7 @@ from walkers import (
     walker_on,
 )
 
-from addon.blender import rays as casting
+from addon.blender import meshes
 from addon.blender.rays import Cast, Ground, Hit
 from addon.features.ground import hips
 from addon.loop import plan
@@ -780,7 +780,7 @@ def test_in_crowds_rays_are_cast_again(rays: list[object], monkeypatch: pytest.M
     walker_on(hills)
     frames = range(1, LAST + 1)
     first = animated_bits(frames)
-    monkeypatch.setattr(casting, "MOST_WALKED", 0)
+    monkeypatch.setattr(meshes, "MOST_WALKED", 0)
     rays.clear()
     assert animated_bits(frames) == first
     assert rays
