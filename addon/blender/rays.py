@@ -17,8 +17,9 @@ from fabrik_solver.core.vectors import Vec
 
 from .access import session_uid
 from .errors import ProblemError
+from .meshes import token_of
 from .relations import moves_with
-from .skeleton import vector
+from .skeleton import matrix_frame, vector
 
 Source = Literal["OBJECT", "COLLECTION", "SCENE"]
 
@@ -105,6 +106,17 @@ class Ground:
 
         return cast_ray
 
+    def state(self, depsgraph: bpy.types.Depsgraph) -> tuple[object, ...] | None:
+        """Return what the hits of rays depend on; None if that is unknown.
+
+        It is equal at another frame only if rays hit the same there, bit for bit.
+        """
+        tokens = [token_of(ob, depsgraph) for ob in self.objects]
+        if None in tokens:
+            return None
+        pairs = zip(self.objects, tokens, strict=True)
+        return tuple([_state(ob, depsgraph, token) for ob, token in pairs])
+
     def is_excluded(self, depsgraph: bpy.types.Depsgraph) -> bool:
         """Return whether there is ground, but none of it can be hit by rays."""
         return bool(self.objects) and not any(_is_evaluated(ob, depsgraph) for ob in self.objects)
@@ -143,6 +155,10 @@ class SceneGround(Ground):
     def caster(self, depsgraph: bpy.types.Depsgraph) -> Cast:
         """Return a function that casts rays; see `Ground.caster`."""
         return partial(self.cast, depsgraph)
+
+    def state(self, depsgraph: bpy.types.Depsgraph) -> tuple[object, ...] | None:
+        """Return None: what is visible may change in more ways than updates tell."""
+        return None
 
     def _is_excluded(self, ob: bpy.types.Object) -> bool:
         # Objects that are disabled in renders would give other hits there.
@@ -241,6 +257,15 @@ def resolve_ground(
         return bpy.data.objects.get(name)
 
     return [resolve(i, name) for i, name in enumerate(names)]
+
+
+def _state(
+    ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph, token: object
+) -> tuple[object, ...] | None:
+    """Return where an object is, and its mesh; None if it is not evaluated."""
+    if not _is_evaluated(ob, depsgraph):
+        return None
+    return matrix_frame(ob.evaluated_get(depsgraph).matrix_world), token
 
 
 class _Target(NamedTuple):

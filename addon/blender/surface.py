@@ -16,6 +16,7 @@ from fabrik_solver.motion.solid import Solid
 
 from .errors import ProblemError
 from .listeners import on_invalidate
+from .meshes import token_of
 from .skeleton import vector
 
 
@@ -65,6 +66,9 @@ class Surface(NamedTuple):
 
 
 _shapes: dict[int, Shape] = {}
+
+_tokens: dict[int, object] = {}
+"""What stood for the meshes (see `token_of`) when the shapes were last compared with them."""
 
 
 def surface_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, world: Frame) -> Surface:
@@ -116,6 +120,9 @@ def _evaluated(
 
 def _shape_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, mesh: bpy.types.Mesh) -> Shape:
     """Return the cached shape of a mesh, created again if the mesh has changed."""
+    token, shape = token_of(ob, depsgraph), _shapes.get(ob.session_uid)
+    if shape is not None and token is not None and _tokens.get(ob.session_uid) is token:
+        return shape
     positions = _values(mesh, "position", "vector", "f", 3 * len(mesh.vertices))
     # The edges of corners determine the order of corners in a face.
     topology = [
@@ -124,10 +131,10 @@ def _shape_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, mesh: bpy.ty
         _values(mesh, ".corner_edge", "value", "i", len(mesh.loops)),
     ]
     contents = b"".join([positions, *topology])
-    shape = _shapes.get(ob.session_uid)
     if shape is None or shape.contents != contents:
         shape = Shape(contents, BVHTree.FromObject(ob, depsgraph), positions)
         _shapes[ob.session_uid] = shape
+    _tokens[ob.session_uid] = token
     return shape
 
 
@@ -143,3 +150,4 @@ def _values(mesh: bpy.types.Mesh, name: str, key: str, code: str, count: int) ->
 def forget() -> None:
     """Discard all cached shapes."""
     _shapes.clear()
+    _tokens.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import compress
 from typing import NamedTuple, cast
 
 import bpy
@@ -84,8 +85,7 @@ def geometry_in(depsgraph: bpy.types.Depsgraph) -> set[int]:
     changed = _column(depsgraph, "is_updated_geometry")
     if not any(changed):
         return set()
-    pairs = zip(depsgraph.updates, changed, strict=True)
-    return {session_uid(update.id) for update, is_changed in pairs if is_changed}
+    return {session_uid(update.id) for update in compress(depsgraph.updates, changed)}
 
 
 def _column(depsgraph: bpy.types.Depsgraph, name: str) -> list[bool]:

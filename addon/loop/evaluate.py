@@ -11,6 +11,7 @@ import bpy
 from ..blender.access import is_edited, session_uid
 from ..blender.animated_values import flush_to_original
 from ..blender.listeners import on_invalidate
+from ..blender.meshes import note_changes
 from ..blender.skeleton import skeleton_of
 from ..blender.updates import changed_in, geometry_in, tagged_in
 from .ahead import agrees, compose_all, take_solved_ahead
@@ -282,16 +283,23 @@ def _write_again(scope: _Scope, again: Iterable[int]) -> None:
 
 
 def _update_quietly(depsgraph: bpy.types.Depsgraph) -> None:
-    """Evaluate without update handlers, as Blender does what handlers have changed."""
+    """Evaluate without update handlers, as Blender does what handlers have changed.
+
+    A handler of our own notes what is evaluated: the updates are not listed any more afterwards.
+    """
     before: list[Any] = bpy.app.handlers.depsgraph_update_pre
     after: list[Any] = bpy.app.handlers.depsgraph_update_post
     kept = before[:], after[:]
     before.clear()
-    after.clear()
+    after[:] = [_note_changes]
     try:
         depsgraph.update()
     finally:
         before[:], after[:] = kept
+
+
+def _note_changes(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    note_changes(depsgraph)
 
 
 _seen: dict[tuple[int, str], set[int]] = {}

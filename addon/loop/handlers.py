@@ -17,6 +17,7 @@ from bpy.app.handlers import persistent
 from ..blender import animation
 from ..blender.errors import forget_reported, report_once
 from ..blender.listeners import on_invalidate, on_load
+from ..blender.meshes import note_evaluation
 from ..blender.skeleton import rebuild_poses
 from ..blender.updates import (
     NO_ARMATURES,
@@ -117,6 +118,7 @@ def _is_unedited(depsgraph: bpy.types.Depsgraph, company: bool) -> bool:
 def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     global _is_inside, _is_undone, _tagged
     if _is_inside:
+        note_evaluation(depsgraph, is_played=False)
         return
     is_rebuilt = has_new_relations(depsgraph)
     if plan.is_empty() and not is_rebuilt:
@@ -143,6 +145,7 @@ def _catch_up(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt:
     """Update the plan, and solve what an update affects."""
     company = _has_other_handlers(is_frame_change)
     is_played = is_frame_change and not is_rebuilt and _is_unedited(depsgraph, company)
+    note_evaluation(depsgraph, is_played)
     edited, clicked, moved = NO_ARMATURES if is_played else armatures_in(depsgraph)
     if is_rebuilt:
         # Edits may be tagged in other scenes only, as when this one is rendered first.

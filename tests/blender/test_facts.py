@@ -900,6 +900,114 @@ def test_a_mesh_in_edit_mode_has_no_vertices_until_it_is_asked_for() -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
+def shaped(ob: bpy.types.Object) -> None:
+    ob.shape_key_add(name="Basis")
+    shape = ob.shape_key_add(name="Shape")
+    shape.data[0].co.z = 1.0
+    for frame, shape.value in ((1, 0.0), (9, 1.0)):
+        shape.keyframe_insert("value", frame=frame)
+
+
+def shaped_by_another_user(ob: bpy.types.Object) -> None:
+    shaped(link(bpy.data.objects.new("User", ob.data)))
+
+
+def waving(ob: bpy.types.Object) -> None:
+    ob.modifiers.new("Wave", "WAVE")
+
+
+def moving(ob: bpy.types.Object) -> bpy.types.Object:
+    for frame, ob.location.z in ((1, 0.0), (9, 1.0)):
+        ob.keyframe_insert("location", frame=frame)
+    return ob
+
+
+def hooked(ob: bpy.types.Object) -> None:
+    hook: Any = ob.modifiers.new("Hook", "HOOK")
+    hook.object = moving(make_empty())
+    hook.vertex_indices_set([0])
+
+
+def shrunk_to_another(ob: bpy.types.Object) -> None:
+    wrap: Any = ob.modifiers.new("Shrinkwrap", "SHRINKWRAP")
+    wrap.target = make_triangle("Other")
+    wrap.target.location.z = -1.0
+    shaped(wrap.target)
+
+
+def built(ob: bpy.types.Object) -> None:
+    build: Any = ob.modifiers.new("Build", "BUILD")
+    build.frame_start, build.frame_duration = 1, 3
+
+
+def switched(ob: bpy.types.Object) -> None:
+    displace = ob.modifiers.new("Displace", "DISPLACE")
+    for frame, displace.show_viewport in ((1, False), (3, True)):
+        displace.keyframe_insert("show_viewport", frame=frame)
+
+
+def timed_by_nodes(ob: bpy.types.Object) -> None:
+    tree: Any = bpy.data.node_groups.new("Nodes", "GeometryNodeTree")
+    for way in ("INPUT", "OUTPUT"):
+        tree.interface.new_socket("Geometry", in_out=way, socket_type="NodeSocketGeometry")
+    given, result = tree.nodes.new("NodeGroupInput"), tree.nodes.new("NodeGroupOutput")
+    place, time = (
+        tree.nodes.new("GeometryNodeSetPosition"),
+        tree.nodes.new("GeometryNodeInputSceneTime"),
+    )
+    tree.links.new(given.outputs[0], place.inputs[0])
+    tree.links.new(time.outputs[0], place.inputs["Offset"])
+    tree.links.new(place.outputs[0], result.inputs[0])
+    ob.modifiers.new("Nodes", "NODES").node_group = tree
+
+
+def moved_as_a_whole(ob: bpy.types.Object) -> None:
+    moving(ob)
+
+
+DEFORMING = (
+    shaped,
+    shaped_by_another_user,
+    waving,
+    hooked,
+    shrunk_to_another,
+    built,
+    switched,
+    timed_by_nodes,
+    moved_as_a_whole,
+)
+
+
+@pytest.mark.parametrize("deform", DEFORMING, ids=lambda deform: deform.__name__)
+def test_a_played_mesh_is_listed_with_its_geometry_if_that_may_change(
+    deform: Callable[[bpy.types.Object], None],
+) -> None:
+    mesh, still = make_triangle("Deforming"), make_triangle("Still")
+    deform(mesh)
+    update()
+    listed: list[set[bpy.types.Object]] = []
+
+    def look(depsgraph: bpy.types.Depsgraph) -> None:
+        items: Any = depsgraph.updates
+        listed.append({item.id.original for item in items if item.is_updated_geometry})
+
+    def shape() -> list[tuple[float, ...]]:
+        return [tuple(vertex.co) for vertex in evaluated(mesh).data.vertices]
+
+    go(1)
+    before, changed = shape(), []
+    with calling("frame_change_post", then=look):
+        for frame in (2, 3, 4, 9, 3, 1):
+            go(frame)
+            changed.append(shape() != before)
+            before = shape()
+    assert any(changed) == (deform is not moved_as_a_whole)
+    pairs = zip(changed, listed, strict=True)
+    assert all(mesh in found for is_changed, found in pairs if is_changed)
+    assert not any(still in found for found in listed)
+    assert all((mesh in found) == any(changed) for found in listed)
+
+
 def test_selected_and_renamed_bones_flag_nothing_of_their_armature_and_posed_ones_do() -> None:
     rig = make_chain(2)
     update()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from fabrik_solver import Frame
@@ -49,6 +49,8 @@ LEFT_OUT = msg(
 class GroundGoal:
     """Places the goal of a chain on the ground; made anew with the plan when a threshold changes.
 
+    Contacts, and the goals of frames, are kept as long as all that they depend on stays the same.
+
     Attributes:
         ground: What counts as ground.
     """
@@ -56,8 +58,11 @@ class GroundGoal:
     ground: Ground
     _known: tuple[bytes, Walk | None] = (b"", None)
     _last: tuple[weakref.ref[Snapshot], Aim, Foothold] | None = None
-    _found: tuple[weakref.ref[Snapshot], Stances] | None = None
+    _seen: tuple[weakref.ref[Snapshot], tuple[Walk | None, str]] | None = None
+    _found: tuple[weakref.ref[Snapshot], Stances | None] | None = None
     _clip: Clip | None = None
+    _kept: tuple[object, Stances] | None = None
+    _footholds: dict[float, tuple[Aim, Foothold]] = field(default_factory=dict)
 
     @property
     def replaces_target(self) -> bool:
@@ -92,15 +97,20 @@ class GroundGoal:
         given = ground_settings(snapshot.item(chain))
         stances = self.stances(snapshot, chain)
         probe = self.probe(snapshot, chain, given) if stances is None else stances.probe
-        grounded = GroundedFoot(snapshot.time, probe, aim, given.blend)
         note = LEFT_OUT if self.ground.is_excluded(snapshot.depsgraph) else ""
         if given.use_lock:
-            note = note or self.walk(chain, given, snapshot.time)[1]
-        if stances is not None:
-            return grounded.locked(stances, note)
-        world = snapshot.world(chain.rig.object, chain.rig.uid)
-        foot = foot_of(chain, world[0], probe.leg, probe.up)
-        return grounded.unlocked((foot.heel, foot.ball), note)
+            note = note or self.walk_at(snapshot, chain)[1]
+        known = None if stances is None else self._footholds.get(snapshot.time)
+        if known is None or known[0] != aim:
+            grounded = GroundedFoot(snapshot.time, probe, aim, given.blend)
+            if stances is None:
+                world = snapshot.world(chain.rig.object, chain.rig.uid)
+                foot = foot_of(chain, world[0], probe.leg, probe.up)
+                known = aim, grounded.unlocked((foot.heel, foot.ball))
+            else:
+                known = self._footholds[snapshot.time] = aim, grounded.locked(stances)
+        found = known[1]
+        return found._replace(aim=found.aim._replace(note=note))
 
     def probe(
         self, snapshot: Snapshot, chain: ChainPlan, given: FabrikGround, leg: float = 0.0
@@ -116,28 +126,24 @@ class GroundGoal:
         Raises:
             ProblemError: As `probe_of`.
         """
-        found = 0.0 if given.use_floor else found_floor(chain, snapshot.time)
+        found = 0.0 if given.use_floor else found_floor(chain, snapshot)
         leg = leg or leg_length(joints_of(snapshot, chain), chain)
         return probe_of(snapshot, chain, given, self.ground, found, leg)
 
     def stances(self, snapshot: Snapshot, chain: ChainPlan) -> Stances | None:
         """Return the contacts at a moment, None if they are unknown or not locked."""
-        given = ground_settings(snapshot.item(chain))
-        walk, _ = self.walk(chain, given, snapshot.time)
-        if not given.use_lock or walk is None or not walk.covers(snapshot.time):
-            return None
         last = self._found
         if last is None or last[0]() is not snapshot:
-            probe = self.probe(snapshot, chain, given)
-            last = self._found = (
-                weakref.ref(snapshot),
-                self._stances(snapshot, probe, walk, given),
-            )
+            last = self._found = weakref.ref(snapshot), self._stances(snapshot, chain)
         return last[1]
 
-    def _stances(
-        self, snapshot: Snapshot, probe: Probe, walk: Walk, given: FabrikGround
-    ) -> Stances:
+    def _stances(self, snapshot: Snapshot, chain: ChainPlan) -> Stances | None:
+        given = ground_settings(snapshot.item(chain))
+        walk, _ = self.walk_at(snapshot, chain)
+        if not given.use_lock or walk is None or not walk.covers(snapshot.time):
+            return None
+        # As long as when it was simulated: what is measured differs in its last bits.
+        probe = self.probe(snapshot, chain, given, walk.track.leg)
         frames: dict[int, Frame] = {}
         for under in walk.used:
             ob = None if under == IN_WORLD else walk.grounds[under]
@@ -146,7 +152,23 @@ class GroundGoal:
         clip = self._clip
         if clip is None or clip.walk is not walk or clip.inputs != inputs:
             clip = self._clip = Clip(walk, inputs)
-        return Stances(clip, probe, given.blend)
+        state = self.ground.state(snapshot.depsgraph)
+        now = clip, state, given.blend, probe[1:]
+        kept = self._kept
+        if kept is None or state is None or kept[0] != now:
+            kept = self._kept = now, Stances(clip, probe, given.blend)
+            self._footholds = {}
+        stances = kept[1]
+        stances.probe = probe  # Rays can be cast until the next evaluation only.
+        return stances
+
+    def walk_at(self, snapshot: Snapshot, chain: ChainPlan) -> tuple[Walk | None, str]:
+        """Return `walk` at a moment; it is looked up once."""
+        last = self._seen
+        if last is None or last[0]() is not snapshot:
+            given = ground_settings(snapshot.item(chain))
+            last = self._seen = weakref.ref(snapshot), self.walk(chain, given, snapshot.time)
+        return last[1]
 
     def walk(self, chain: ChainPlan, given: FabrikGround, time: float) -> tuple[Walk | None, str]:
         """Return the track of a foot with its contacts, if there is one, and a message.
@@ -197,18 +219,25 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
         )
 
 
-def found_floor(chain: ChainPlan, time: float) -> float:
+def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
     """Return the height of the floor of an armature's animation above its origin.
 
     It is found from the contacts of all feet together, and 0 if there are none. A foot that is held
     at another angle than at rest, as in sitting, counts only if there is no other.
+
+    Args:
+        chain: A foot of the armature.
+        snapshot: The moment, during an update.
     """
     standing: list[float] = []
     tilted: list[float] = []
-    items = settings(chain.rig.object).constraints
     for other in plan.current().chains:
-        if other.rig.object == chain.rig.object and isinstance(other.goal_source, GroundGoal):
-            walk, _ = other.goal_source.walk(other, ground_settings(items[other.item]), time)
+        if other.rig.uid == chain.rig.uid and isinstance(other.goal_source, GroundGoal):
+            if snapshot is None:
+                item = settings(chain.rig.object).constraints[other.item]
+                walk, _ = other.goal_source.walk(other, ground_settings(item), 0.0)
+            else:
+                walk, _ = other.goal_source.walk_at(snapshot, other)
             if walk is not None:
                 standing += walk.standing
                 tilted += walk.tilted

@@ -51,32 +51,31 @@ class GroundedFoot:
         self._height = dot(aim.place, probe.up) - probe.floor
         self._share = shape.influence(self._height, blend)
 
-    def unlocked(self, points: tuple[Vec, Vec], note: str) -> Foothold:
+    def unlocked(self, points: tuple[Vec, Vec]) -> Foothold:
         """Return the foot on the ground that is below it.
 
         Args:
             points: The joints above its heel and its ball, relative to its goal, in its own axes.
-            note: The message of the constraint.
         """
         ends = dict.fromkeys(points)
         under = [level(self._given, end, self._up, self._probe.floor) for end in ends]
         lying = laid(self._probe, self._aim.place, under)
         if lying is None:
-            return Foothold(self._aim._replace(note=note), self._aim.place)
+            return Foothold(self._aim, self._aim.place)
         more = self._share * (lying.height - self._probe.floor - self._height)
         base = add(self._aim.place, scaled(self._up, more))
         turn = shape.turn_of(scaled(lying.tilt, self._share))
         foot = Pose(base, quat_product(turn, self._given.turn))
         aim = self._aim_of(self._at_least(foot.place, self._probe.floor + self._height), foot)
-        return Foothold(aim._replace(note=note), base, self._share * lying.rise)
+        return Foothold(aim, base, self._share * lying.rise)
 
-    def locked(self, stances: Stances, note: str) -> Foothold:
+    def locked(self, stances: Stances) -> Foothold:
         """Return the foot, locked in stance, or swinging from one foothold to the next."""
         flat = stances.flat(self._time, self._given)
         if stances.is_cut(self._time):
             _, moved = stances.locked(self._time, self._given, flat)
             root = add(self._aim.place, stances.animated_root(self._time))
-            return Foothold(self._aim._replace(note=note), self._aim.place, moved.rise, root)
+            return Foothold(self._aim, self._aim.place, moved.rise, root)
         foot, moved = stances.locked(self._time, self._given, flat)
         base = blended(self._given, foot, self._share)
         lift = self._share * stances.lift(self._time)
@@ -85,9 +84,7 @@ class GroundedFoot:
         if self._share * lack > 0.0:
             place = add(place, scaled(self._up, self._share * lack))
         place = self._at_least(place, self._probe.floor + self._height)
-        return Foothold(
-            self._aim_of(place, base)._replace(note=note), base.place, self._share * moved.rise
-        )
+        return Foothold(self._aim_of(place, base), base.place, self._share * moved.rise)
 
     def _aim_of(self, place: Vec, foot: Pose) -> Aim:
         """Return a pose as a goal; exactly the animated one if nothing has changed it."""

@@ -68,9 +68,11 @@ class Hip(PrePassBone):
     What it needs at other frames is kept as long as the footholds stay the same.
     """
 
+    _made_for: object = None
     _key: object = None
     _drops: dict[int, float] = field(default_factory=dict)
     _peaks: dict[int, float] = field(default_factory=dict)
+    _foreseen_drops: dict[float, float] = field(default_factory=dict)
 
     def needs(self) -> list[Point]:
         """Return the targets of its legs."""
@@ -133,19 +135,24 @@ class Hip(PrePassBone):
         """Return how far it is lowered for its feet before and after."""
         first = ground_settings(snapshot.item(chains[0]))
         time, track = snapshot.time, stances[0].clip.walk.track
+        fixed = (up, first.hip_follow, first.hip_reach, first.blend)
+        is_same = self._made_for == (fixed, stances)
+        if is_same and time in self._foreseen_drops:
+            return self._foreseen_drops[time]
         stride = max(1, round(track.rate * LOOKED))
         ease = stride * max(2, round(EASE / LOOKED))
         # The same frames whatever the time is.
         first_frame = stride * ceil((time - ease) / stride)
         middle = range(first_frame, floor(time + ease) + 1, stride)
         low, high = first_frame - ease - stride, middle[-1] + ease + stride
-        key = (
-            (up, first.hip_follow, first.hip_reach, first.blend),
-            [one.clip for one in stances],
-            [one.between(low, high) for one in stances],
-        )
-        if key != self._key:
-            self._key, self._drops, self._peaks = key, {}, {}
+        if not is_same:
+            clips = [one.clip for one in stances]
+            key = fixed, clips, [one.between(low, high) for one in stances]
+            is_near = key == self._key  # The ground has changed elsewhere only.
+            self._drops = _within(self._drops, range(low, high + 1) if is_near else range(0))
+            self._peaks = _within(self._peaks, middle if is_near else range(0))
+            self._foreseen_drops = {}
+            self._made_for, self._key = (fixed, stances), key
         for frame in range(low, high + 1, stride):
             if frame in self._drops or any([one.is_cut(frame) for one in stances]):
                 continue
@@ -153,7 +160,8 @@ class Hip(PrePassBone):
             rise = hip_rise(legs, first.hip_follow)
             self._drops[frame] = hip_drop(legs, up, first.hip_reach, rise)
         peaks(self._drops, self._peaks, middle, ease)
-        return foreseen_drop(self._peaks, time, ease, stride)
+        drop = self._foreseen_drops[time] = foreseen_drop(self._peaks, time, ease, stride)
+        return drop
 
     def _counts(self, snapshot: Snapshot, leg: ChainPlan) -> bool:
         """Return whether a leg is enabled and its target finite; else its chain reports that."""
@@ -218,6 +226,10 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
             name=name,
         )
     return bone
+
+
+def _within(found: dict[int, float], frames: range) -> dict[int, float]:
+    return {frame: value for frame, value in found.items() if frame in frames}
 
 
 def _leg_at(stances: Stances, frame: int) -> Leg:

@@ -69,7 +69,7 @@ def _draw_floor(
     known = None if given.use_floor else plan.known()
     for chain in known.chains if known else ():
         if chain.rig.object == armature and chain.name == item.name:
-            floor = found_floor(chain, 0.0)
+            floor = found_floor(chain)
             text = length_text(cast(bpy.types.Scene, bpy.context.scene), floor)
             layout.label(text=shown(msg("Detected: {height}", height=text)), translate=False)
 

@@ -234,6 +234,9 @@ class Clip:
 class Stances:
     """The contacts of a foot on the ground at one moment.
 
+    They may be kept from frame to frame as long as the clip, the ground and the settings of the
+    probe are the same.
+
     Attributes:
         clip: The foot on the floor of its animation.
         probe: Finds the ground.
@@ -249,6 +252,8 @@ class Stances:
         self._lyings: dict[int, Lying | None] = {}
         self._hangings: dict[int, Lying | None] = {}
         self._edges: dict[int, GroundOffset] = {}
+        self._needs: dict[int, Need] = {}
+        self._last: tuple[Pose, Pose, float] | None = None
 
     def flat(self, time: float, pose: Pose) -> Pose:
         """Return the locked pose of the foot on the floor of its animation."""
@@ -336,9 +341,12 @@ class Stances:
             self._look_between(needs, middle, b)
 
     def _need(self, frame: int) -> Need:
-        flat = self.clip.flat(frame)
-        foot, _ = self._on_ground(frame, self.clip.pose(frame), flat)
-        return need(self.probe, self.clip.sole, flat, foot)
+        found = self._needs.get(frame)
+        if found is None:
+            flat = self.clip.flat(frame)
+            foot, _ = self._on_ground(frame, self.clip.pose(frame), flat)
+            found = self._needs[frame] = need(self.probe, self.clip.sole, flat, foot)
+        return found
 
     def _share(self, frame: int) -> float:
         """Return the influence of the ground at the animated height of the foot."""
@@ -358,7 +366,9 @@ class Stances:
 
         Where it is below that floor, it may be as far below the ground.
         """
-        return need(self.probe, self.clip.sole, flat, foot).lack
+        if self._last is None or self._last[:2] != (flat, foot):  # Where it stands it is the same.
+            self._last = flat, foot, need(self.probe, self.clip.sole, flat, foot).lack
+        return self._last[2]
 
     def jumps(self, frame: int) -> tuple[Vec, Vec]:
         """Return by how much ankle and hip joint jump at a frame (see `Clip.jumps`)."""
@@ -375,8 +385,8 @@ class Stances:
         root = add(pose.place, self.clip.root(local))
         return LegAtFrame(root, target, goal, share * moved.rise)
 
-    def between(self, first: int, last: int) -> tuple[Lying | None, ...]:
-        """Return how the foot lies in all contacts that its way between two frames depends on."""
+    def between(self, first: int, last: int) -> tuple[object, ...]:
+        """Return the contacts that its way between two frames depends on, and how it lies there."""
         around, contacts = self.clip.planted.around, self.clip.walk.contacts
         low, high = around(first - self._start)[0], around(last - self._start)[0] + 1
         found = [self._lying(i) for i in range(max(0, low), min(high + 1, len(contacts)))]
@@ -387,7 +397,7 @@ class Stances:
                 node for f in range(first, last + 1) for node, _ in self._nodes(f - self._start)
             }
             found += [self._hanging(node) for node in sorted(nodes)]
-        return tuple(found)
+        return (low, high, *found)
 
     def _moved(self, time: float, flat: Pose) -> GroundOffset:
         """Return how the ground moves a foot that is locked on a flat floor."""

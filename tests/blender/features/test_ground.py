@@ -14,11 +14,13 @@ from mathutils import Euler, Matrix, Vector
 from rendering import rendered
 from rigs import (
     activate,
+    add_constraint,
     channels_bits,
     curves,
     evaluated,
     everything_bits,
     go,
+    make_chain,
     make_empty,
     pose_bits,
     shown_bits,
@@ -26,6 +28,7 @@ from rigs import (
     update,
     world_location,
 )
+from shapes import make_terrain
 from walkers import (
     ANKLE,
     LAST,
@@ -47,7 +50,10 @@ from walkers import (
     walker_on,
 )
 
+from addon.blender import meshes
 from addon.blender.rays import Cast, Ground, Hit
+from addon.features.ground import hips
+from addon.loop import plan
 
 LEG = 0.8
 
@@ -736,25 +742,259 @@ def test_influence_brings_the_hip_along() -> None:
     assert abs(whole) > 0.05
 
 
-def test_a_foot_casts_few_rays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two feet, and the hip over them, which looks at both around each frame."""
-    walker_on(hills)
-    rays, caster = 0, Ground.caster
+@pytest.fixture
+def rays(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The arguments of all rays that are cast."""
+    found: list[object] = []
+    caster = Ground.caster
 
     def counting(self: Ground, depsgraph: bpy.types.Depsgraph) -> Cast:
         cast = caster(self, depsgraph)
 
         def counted(*args: Any) -> Hit | None:
-            nonlocal rays
-            rays += 1
+            found.append(args)
             return cast(*args)
 
         return counted
 
     monkeypatch.setattr(Ground, "caster", counting)
-    for frame in range(1, LAST + 1):
-        go(frame)
-    assert 0 < rays <= 16 * len(SIDES) * LAST
+    return found
+
+
+def test_a_foot_casts_few_rays_and_none_in_frames_that_were_played(rays: list[object]) -> None:
+    """Two feet, and the hip over them, which looks at both around each frame."""
+    walker_on(hills)
+    frames = range(1, LAST + 1)
+    go(LAST)
+    rays.clear()
+    first = animated_bits(frames)
+    assert 0 < len(rays) <= 2 * len(SIDES) * LAST
+    rays.clear()
+    assert animated_bits(frames) == first
+    assert animated_bits(frames[::-1]) == first[::-1]
+    assert not rays
+
+
+def test_in_crowds_rays_are_cast_again(rays: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Walking all updates to find the ground in them would take longer."""
+    walker_on(hills)
+    frames = range(1, LAST + 1)
+    first = animated_bits(frames)
+    monkeypatch.setattr(meshes, "MOST_WALKED", 0)
+    rays.clear()
+    assert animated_bits(frames) == first
+    assert rays
+
+
+def vertex_moved(ground: bpy.types.Object) -> None:
+    for vertex in ground.data.vertices:
+        if 0.4 < vertex.co.x < 0.9:
+            vertex.co.z += 0.05
+
+
+def moved_far_ahead(ground: bpy.types.Object) -> None:
+    """Where the feet are at the last of the frames that are looked at, but not at the first."""
+    for vertex in ground.data.vertices:
+        if vertex.co.x > 1.8:
+            vertex.co.z -= 0.2
+
+
+def mesh_transformed(ground: bpy.types.Object) -> None:
+    ground.data.transform(Matrix.Translation((0.0, 0.0, 0.05)))
+    ground.data.update()
+
+
+def mesh_replaced(ground: bpy.types.Object) -> None:
+    other = ground.data.copy()
+    ground.data = other
+    mesh_transformed(ground)
+
+
+def ground_moved(ground: bpy.types.Object) -> None:
+    ground.location.z += 0.05
+
+
+def ground_keyed(ground: bpy.types.Object) -> None:
+    key(ground, "location", [(0, 0, 0), (0, 0, 0.1)], [1, LAST], False)
+
+
+def modifier_added(ground: bpy.types.Object) -> None:
+    ground.modifiers.new("Displace", "DISPLACE").strength = 0.05
+
+
+def waves_added(ground: bpy.types.Object) -> None:
+    ground.modifiers.new("Wave", "WAVE").height = 0.1
+
+
+def edited_in_edit_mode(ground: bpy.types.Object) -> None:
+    activate(ground)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_all(action="SELECT")
+    bpy.ops.transform.translate(value=(0.0, 0.0, 0.05))
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def ground_disabled(ground: bpy.types.Object) -> None:
+    exclude(ground)
+
+
+def offset_set(_ground: bpy.types.Object) -> None:
+    for item in bpy.data.objects["Walker"].fabrik.constraints:
+        item.ground.offset = 0.03
+
+
+def offset_keyed(_ground: bpy.types.Object) -> None:
+    for item in bpy.data.objects["Walker"].fabrik.constraints:
+        for frame, offset in ((1, 0.0), (40, 0.03)):
+            item.ground.offset = offset
+            item.ground.keyframe_insert("offset", frame=frame)
+
+
+def lock_time_keyed(_ground: bpy.types.Object) -> None:
+    for item in bpy.data.objects["Walker"].fabrik.constraints:
+        for frame, time in ((1, 0.3), (40, 0.02)):
+            item.ground.lock_time = time
+            item.ground.keyframe_insert("lock_time", frame=frame)
+
+
+def target_keyed(_ground: bpy.types.Object) -> None:
+    target = bpy.data.objects["Target.L"]
+    for curve in curves(target):
+        if curve.data_path == "location" and curve.array_index == 2:
+            for point in curve.keyframe_points:
+                point.co.y += 0.02
+            curve.update()
+
+
+CHANGES = (
+    vertex_moved,
+    moved_far_ahead,
+    mesh_transformed,
+    mesh_replaced,
+    ground_moved,
+    ground_keyed,
+    modifier_added,
+    waves_added,
+    edited_in_edit_mode,
+    ground_disabled,
+    offset_set,
+    offset_keyed,
+    lock_time_keyed,
+    target_keyed,
+)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_what_feet_stand_on_is_noticed_after_frames_were_played(
+    change: Callable[[bpy.types.Object], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Frames are those of a file in which nothing was played before, and nothing is kept."""
+    walker_on(hills)
+    ground = bpy.data.objects["Ground"]
+    frames = (5, 6, 20, 15, 14, 20, 40, 50, 60, 65, 70)
+    before = animated_bits((5, *frames[::-1]))[:0:-1]
+    change(ground)
+    found = animated_bits(frames)
+    assert found != before
+    monkeypatch.setattr(Ground, "state", lambda *_: None)
+    assert animated_bits(frames) == found
+
+
+def test_undone_edit_of_the_ground_is_noticed_after_frames_were_played() -> None:
+    walker_on(hills)
+    frames = (14, 20, 30)
+    bpy.ops.ed.undo_push(message="before")
+    before = animated_bits(frames)
+    mesh_transformed(bpy.data.objects["Ground"])
+    bpy.ops.ed.undo_push(message="edit")
+    assert animated_bits(frames) != before
+    bpy.ops.ed.undo()
+    assert animated_bits(frames) == before
+
+
+def test_ground_that_another_extension_edits_is_noticed() -> None:
+    """In a handler, after the evaluation: Blender evaluates again, and calls no handler then."""
+    rig = walker_on(hills)
+    ground = bpy.data.objects["Ground"]
+    animated_bits((5, 6, 7))
+    height = foot(rig, "L").z
+    animated_bits((5, 6, 7, 5))
+    before, after = bpy.app.handlers.frame_change_pre, bpy.app.handlers.frame_change_post
+
+    def raise_ground(_scene: bpy.types.Scene, _depsgraph: object = None) -> None:
+        mesh_transformed(ground)
+
+    def come_last(_scene: bpy.types.Scene, _depsgraph: object = None) -> None:
+        after.append(raise_ground)
+
+    before.append(come_last)
+    try:
+        go(6)
+    finally:
+        before.remove(come_last)
+        after.remove(raise_ground)
+    go(7)
+    assert abs(foot(rig, "L").z - height - 0.05) < 1e-3
+
+
+def test_obstacle_that_moves_below_a_swinging_foot_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing stands on it, so that only rays know where it is."""
+    rig = make_walker()
+    ground, obstacle = make_ground(flat), make_terrain("Box", (0.45, 0.55), (-1, 1), flat)
+    obstacle.location.z = -0.5
+    collection = bpy.data.collections.new("Grounds")
+    for ob in (ground, obstacle):
+        collection.objects.link(ob)
+    stand(rig, None, source="COLLECTION", collection=collection)
+    simulate(rig)
+    still = animated_bits(range(1, LAST))
+    key(obstacle, "location", [(0, 0, -0.1), (0, 0, 0.15)], [1, LAST // 2], False)
+    found = animated_bits(range(1, LAST))
+    assert found != still
+    monkeypatch.setattr(Ground, "state", lambda *_: None)
+    assert animated_bits(range(1, LAST)) == found
+
+
+def test_ground_that_waves_with_another_armature_is_read_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Blender evaluates it again after the wave was written, without a handler."""
+    waving = make_chain(3)
+    add_constraint(waving, waving.pose.bones[-1].name, None, solver="WAVE")
+    rig = make_walker()
+    ground = make_ground(hills)
+    hook: Any = ground.modifiers.new("Hook", "HOOK")
+    hook.object, hook.subtarget, hook.strength = waving, waving.pose.bones[-1].name, 0.5
+    hook.vertex_indices_set(range(len(ground.data.vertices)))
+    stand(rig, ground, ray_above=3.0, ray_below=3.0)
+    simulate(rig)
+    go(1)
+    found = animated_bits(range(2, 20))
+    monkeypatch.setattr(Ground, "state", lambda *_: None)
+    plan.discard()
+    go(1)
+    assert animated_bits(range(2, 20)) == found
+
+
+def test_deforming_ground_elsewhere_keeps_what_the_hip_has_foreseen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A wave far behind the figure: only what is looked for anew in each frame is computed."""
+    walker_on(hills)
+    ground = bpy.data.objects["Ground"]
+    wave = ground.modifiers.new("Wave", "WAVE")
+    wave.start_position_x, wave.falloff_radius = -2.0, 0.5
+    legs: list[int] = []
+    leg_at = hips._leg_at
+    monkeypatch.setattr(
+        hips, "_leg_at", lambda stances, frame: legs.append(frame) or leg_at(stances, frame)
+    )
+    first = animated_bits(range(20, 25))
+    assert len(legs) < 3 * 2 * 40
+    monkeypatch.setattr(Ground, "state", lambda *_: None)
+    assert animated_bits(range(20, 25)) == first
 
 
 def test_sparse_bake_keys_contacts_and_stays_within_the_error(

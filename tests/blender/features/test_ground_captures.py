@@ -388,7 +388,7 @@ def test_toes_pressed_into_the_floor_as_they_roll_off_do_not_lower_it(empty_file
 
     rig = captured(press=0.04, hip_height=0.83)
     put_on_ground(rig, plane())
-    assert abs(found_floor(plan.current().chains[0], 1.0)) < 3e-3
+    assert abs(found_floor(plan.current().chains[0])) < 3e-3
 
 
 @pytest.mark.parametrize("is_sitting", [False, True])

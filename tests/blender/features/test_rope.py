@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import atanh, cosh, sinh, sqrt
+from typing import Any
 
 import bmesh
 import bpy
@@ -29,6 +30,8 @@ from rigs import (
     update,
 )
 from shapes import make_ball
+
+from addon.blender import surface
 
 END = 1e-5
 """The most by which a rope may miss its ends, as a share of its length."""
@@ -296,6 +299,44 @@ def test_it_lies_over_a_mesh_that_is_edited(shares: bool) -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
     update()
     assert lowest_on(rig) == pytest.approx(-0.6, abs=0.011)
+
+
+def test_a_mesh_is_read_again_only_if_it_may_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig, target = make_rope(20), make_empty("Target", (1.2, 0, 0))
+    key_places(target, {1: (1.2, 0, 0), 60: (1.25, 0, 0)})
+    box = make_box(1.0, (0.6, 0, -1.2))
+    item = hang(rig, target)
+    item.rope.collision, item.rope.collision_object = "MESH", box
+    item.rope.thickness = 0.01
+    read: list[str] = []
+    values = surface._values
+
+    def noting(mesh: bpy.types.Mesh, name: str, *args: Any) -> Any:
+        read.append(name)
+        return values(mesh, name, *args)
+
+    monkeypatch.setattr(surface, "_values", noting)
+    go(1)
+    go(2)  # The first frame in which nothing was edited.
+    assert len(read) == 8
+    read.clear()
+    for frame in (3, 1, 2):
+        go(frame)
+        assert lowest_on(rig) == pytest.approx(-0.7, abs=0.011)
+    assert not read
+    for vertex in box.data.vertices:
+        vertex.co.z += 0.1
+    go(2)
+    assert lowest_on(rig) == pytest.approx(-0.6, abs=0.011)
+    box.shape_key_add(name="Basis")
+    grown = box.shape_key_add(name="Grown")
+    for point in grown.data:
+        point.co.z += 0.1
+    for frame, grown.value in ((10, 0.0), (20, 1.0)):
+        grown.keyframe_insert("value", frame=frame)
+    for frame, height in ((10, -0.6), (20, -0.5), (15, -0.55), (10, -0.6)):
+        go(frame)
+        assert lowest_on(rig) == pytest.approx(height, abs=0.011)
 
 
 def lowest_on(rig: bpy.types.Object) -> float:

@@ -1,0 +1,64 @@
+"""Which evaluated meshes are still what they were, as far as Blender lists what it evaluates."""
+
+from __future__ import annotations
+
+import bpy
+
+from .listeners import on_invalidate
+from .updates import geometry_in
+
+MOST_WALKED = 500
+"""The number of updates from which on walking them takes longer than reading meshes again."""
+
+_tokens: dict[int, object] | None = None
+"""By the session UID of an object, what stands for its evaluated mesh until that changes.
+
+None while changes may go unnoticed.
+"""
+
+_evaluated_in = 0
+"""The address of the depsgraph that was evaluated last."""
+
+
+def token_of(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> object | None:
+    """Return what stands for the evaluated mesh of an object; None if changes may go unnoticed.
+
+    As long as it is the same, the mesh is, bit for bit, in the object's space.
+    """
+    if _tokens is None or depsgraph.as_pointer() != _evaluated_in:
+        return None
+    return _tokens.setdefault(ob.session_uid, object())
+
+
+def note_evaluation(depsgraph: bpy.types.Depsgraph, is_played: bool) -> None:
+    """Forget the meshes that an evaluation may have changed.
+
+    Args:
+        depsgraph: The depsgraph, while it lists its updates.
+        is_played: Whether nothing was edited, and no other extension was called.
+    """
+    global _evaluated_in, _tokens
+    address = depsgraph.as_pointer()
+    if not is_played:
+        _tokens = None
+    elif _tokens is None or address != _evaluated_in:
+        _tokens = {}
+    else:
+        note_changes(depsgraph)
+    _evaluated_in = address
+
+
+def note_changes(depsgraph: bpy.types.Depsgraph) -> None:
+    """Forget the meshes that a depsgraph lists with changed geometry."""
+    if _tokens and len(depsgraph.updates) > MOST_WALKED:
+        _tokens.clear()
+    elif _tokens:
+        for uid in _tokens.keys() & geometry_in(depsgraph):
+            del _tokens[uid]
+
+
+@on_invalidate
+def forget() -> None:
+    """Forget all meshes."""
+    global _tokens
+    _tokens = None
