@@ -148,9 +148,9 @@ def _cached_pose(plan: Plan, uid: int, frame: float) -> SolvedPose | None:
     """Return the pose of an armature by the cached results of a frame, if it has all of them."""
     reader = plan.readers[uid]
     fk = reader.last
-    if fk is None or not fk.groups or not plan.changes_with_time(uid):
+    if fk is None or not fk.groups:
         return None
-    units = [unit for unit in plan.units if unit.rig.uid == uid]
+    units = plan.units_of[uid]
     if not all(frame in unit.results for unit in units):
         return None
     curves = plan.lookahead.replaced.get(uid)

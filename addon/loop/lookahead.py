@@ -11,7 +11,7 @@ in the depsgraph's copy of the action; what they give is the FK pose.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -102,19 +102,18 @@ def driver_count(ob: bpy.types.Object) -> int:
 
 
 def lookahead_of(
-    readers: Mapping[int, FkReader], units: Iterable[Unit], groups: Mapping[int, set[int]]
+    readers: Mapping[int, FkReader],
+    units: Mapping[int, Sequence[Unit]],
+    groups: Mapping[int, set[int]],
 ) -> Lookahead:
     """Find out which armatures can be solved ahead, and what is animated of their poses.
 
     Args:
         readers: By armature, what reads it.
-        units: All units of the plan.
+        units: By armature, its units.
         groups: By armature, the armatures that are evaluated together with it.
     """
     lookahead = Lookahead()
-    by_rig: dict[int, list[Unit]] = {}
-    for unit in units:
-        by_rig.setdefault(unit.rig.uid, []).append(unit)
     for uid, reader in readers.items():
         channels = animation.animated(reader.rig.object)
         lookahead.drivers[uid] = driver_count(reader.rig.object)
@@ -131,7 +130,7 @@ def lookahead_of(
         if uid not in done:
             group = groups.get(uid, {uid})
             done |= group
-            _look_at_group(lookahead, group, [u for one in group for u in by_rig.get(one, ())])
+            _look_at_group(lookahead, group, [unit for one in group for unit in units.get(one, ())])
     return lookahead
 
 

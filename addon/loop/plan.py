@@ -43,6 +43,7 @@ class Plan:
 
     Attributes:
         units: All units, in solving order.
+        units_of: The same, by armature.
         chains: All constraints.
         rigs: The armatures with constraints or walks.
         posed: By armature, the posed bones.
@@ -70,6 +71,7 @@ class Plan:
     """
 
     units: list[Unit] = field(default_factory=list)
+    units_of: dict[int, list[Unit]] = field(default_factory=dict)
     chains: list[ChainPlan] = field(default_factory=list)
     rigs: dict[int, Skeleton] = field(default_factory=dict)
     posed: dict[int, set[int]] = field(default_factory=dict)
@@ -118,14 +120,10 @@ class Plan:
             found = self._below[unit] = unit.rig.below(set(unit.bones))
         return found
 
-    def changes_with_time(self, uid: int) -> bool:
-        """Return whether the pose of an armature depends on the frame."""
-        return uid in self.animated or uid in self.timed
-
     def look_at_animation(self) -> None:
         """Update the lookahead, if the set of animated channels has changed."""
         if self.lookahead.is_outdated() and self.has_same_bones(self.rigs):
-            self.lookahead = lookahead_of(self.readers, self.units, self.groups)
+            self.lookahead = lookahead_of(self.readers, self.units_of, self.groups)
         for curves in (*self.lookahead.curves.values(), *self.lookahead.replaced.values()):
             curves.forget()
 
@@ -349,6 +347,9 @@ def _make() -> Plan:
     pre_pass = [bone for own in armatures.values() for bone in own.pre_pass]
     order = Order(pre_pass, plan.chains, plan.posed, plan.moved)
     plan.units = order.ordered()
+    plan.units_of = {uid: [] for uid in armatures}
+    for unit in plan.units:
+        plan.units_of[unit.rig.uid].append(unit)
     plan.carried = order.carried
     plan.groups = order.groups()
     plan.active = _all_active(plan, order)
@@ -359,7 +360,7 @@ def _make() -> Plan:
             plan.timed.add(uid)
         for watched in member.watched:
             plan.watched.setdefault(watched.session_uid, set()).add(uid)
-    plan.lookahead = lookahead_of(plan.readers, plan.units, plan.groups)
+    plan.lookahead = lookahead_of(plan.readers, plan.units_of, plan.groups)
     plan.read = skeletons_by_name()
     _remember_examined(plan, order)
     return plan

@@ -53,7 +53,7 @@ def _solve_next(solved: SolvedScene, unit: Unit, frame: float | None) -> None:
         _forget(solved.plan, unit)
     else:
         unit.last = result
-        if frame is not None and solved.plan.changes_with_time(unit.rig.uid):
+        if frame is not None:
             _cache(solved.plan, unit, frame, result)
     solved.add(unit, result)
 
@@ -135,7 +135,7 @@ def _solve_chain(chain: ChainPlan, pose: SolvedPose, inputs: SolveInput) -> Solv
 
 
 def _cache(plan: Plan, unit: Unit, frame: float, result: SolveResult) -> None:
-    """Cache the result of a unit of an animated armature at a frame."""
+    """Cache the result of a unit at a frame."""
     if frame not in unit.results:
         if plan.cached >= MOST_CACHED:
             return

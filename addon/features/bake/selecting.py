@@ -106,7 +106,7 @@ def _with_partners(refs: Sequence[ConstraintRef]) -> list[ConstraintRef]:
     for ob, i in refs:
         if (ob, i) in result:
             continue
-        units = [unit for unit in plan.current().units if unit.rig.uid == ob.session_uid]
+        units = plan.current().units_of.get(ob.session_uid, [])
         items, bones, found = {i}, set[int](), 0
         while found < len(items) + len(bones):
             found = len(items) + len(bones)
@@ -121,7 +121,7 @@ def _with_partners(refs: Sequence[ConstraintRef]) -> list[ConstraintRef]:
 
 def posing(armature: bpy.types.Object, bones: Collection[int]) -> list[str]:
     """Return the names of the constraints that pose some of the bones."""
-    units = [unit for unit in plan.current().units if unit.rig.object == armature]
+    units = plan.current().units_of.get(armature.session_uid, [])
     items = {item for u in units if not set(bones).isdisjoint(u.bones) for item in _items_of(u)}
     return [settings(armature).constraints[item].name for item in sorted(items)]
 

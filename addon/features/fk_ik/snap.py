@@ -84,7 +84,7 @@ def on_top(chains: Sequence[ChainPlan]) -> list[int]:
     """
     own = {chain.item for chain in chains}
     bones = {bone for chain in chains for bone in chain.bones}
-    units = [unit for unit in plan.current().units if unit.rig is chains[0].rig]
+    units = plan.current().units_of[chains[0].rig.uid]
 
     def has_own(among: Sequence[Unit], shared: set[int]) -> bool:
         return any(own & set(unit.items) and shared & set(unit.bones) for unit in among)
