@@ -64,7 +64,9 @@ def read_tree(solved: SolvedScene, tree: TreePlan) -> TreeInput:
     parent = WHOLE if tree.root_parent < 0 else solved.frame(tree.rig, tree.root_parent)
     chains = tuple(_member_input(solved, chain) for chain in tree.chains)
     beneath = pose.beneath(tree.bones) if tree.is_layered else None
-    channels = (*pose.fk.bits_of(tree.runs, -1), beneath)
+    if pose.fk.stamp != tree.stamp:
+        tree.stamp, tree.bits = pose.fk.stamp, pose.fk.bits_of(tree.runs, -1)
+    channels = (*tree.bits, beneath)
     if tree.start_source is None:
         return TreeInput(parent, channels, chains)
     return TreeInput(

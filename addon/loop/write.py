@@ -30,9 +30,9 @@ from ..blender.rotation import (
     transfer,
 )
 from ..blender.skeleton import Skeleton, forget_bones
-from .fk_pose import ChannelGroup
+from .fk_pose import ChannelGroup, FkPose
 from .properties import FabrikConstraint, settings
-from .results import Report
+from .results import Report, SolveResult
 from .solved_pose import SolvedPose
 
 
@@ -127,6 +127,18 @@ class Overwrite(NamedTuple):
 _overwrites: list[Overwrite] = []
 
 
+class Encoded(NamedTuple):
+    """A result in the rotation modes of its bones.
+
+    Attributes:
+        result: The result.
+        values: By bone, the channel values, with the index of the first among those of all slots.
+    """
+
+    result: SolveResult
+    values: list[tuple[int, array[float]]]
+
+
 class PoseWriter:
     """Writes an armature at each update.
 
@@ -149,13 +161,25 @@ class PoseWriter:
         self.shown: Mapping[tuple[int, ...], Sequence[Report]] = {}
         self._bones: list[Sequence[int]] = []
         self._runs: list[Run] = []
+        self._inputs = array("f")
+        self._results: list[SolveResult] | None = None
+        self._encoded: dict[int, Encoded] = {}
 
     def compose(self, pose: SolvedPose) -> bool:
-        """Compose the channel values of a solved pose; return whether they changed."""
+        """Compose the channel values of a solved pose; return whether they changed.
+
+        An unchanged FK pose and results of unchanged inputs are the same objects as before.
+        """
         self.reports = pose.reports or self.reports
-        numbers = self._numbers(pose) if pose.fk.groups else array("f")
+        fk, results = pose.fk, pose.results
+        if fk.inputs is not self._inputs:
+            self._inputs, self._results, self._encoded = fk.inputs, None, {}
+        if self._results is not None and [*map(id, results)] == [*map(id, self._results)]:
+            return False
+        numbers = self._numbers(pose) if fk.groups else array("f")
         before = self.composed
-        self.composed = [(group, group.of_slots(numbers)) for group in pose.fk.groups]
+        self.composed = [(group, group.of_slots(numbers)) for group in fk.groups]
+        self._results = results[:]
         return self.composed != before
 
     def _numbers(self, pose: SolvedPose) -> array[float]:
@@ -174,11 +198,14 @@ class PoseWriter:
                 end = place + last - first
                 numbers[first * 4 : last * 4] = found[place * 4 : end * 4]
             return numbers
-        for bone, rotation in pose.rotations.items():
-            values = given = fk.numbers(bone)
-            if rotation != fk.rotation(bone):  # An unchanged rotation keeps its channel values.
-                values = channel_values(fk.modes[bone], rotation, given)
-            numbers[bone * 4 : bone * 4 + len(values)] = array("f", values)
+        before = self._encoded
+        self._encoded = {
+            id(result): before.get(id(result)) or Encoded(result, _channels_of(fk, result))
+            for result in pose.results
+        }
+        for encoded in self._encoded.values():
+            for first, values in encoded.values:
+                numbers[first : first + len(values)] = values
         return numbers
 
     def _runs_of(self, pose: SolvedPose) -> list[Run]:
@@ -192,6 +219,19 @@ class PoseWriter:
         """Return whether evaluated channels have the composed values."""
         shown = [group.of(evaluated) == numbers for group, numbers in self.composed]
         return bool(shown) and all(shown)
+
+
+def _channels_of(fk: FkPose, result: SolveResult) -> list[tuple[int, array[float]]]:
+    """Return the rotations of a result as channel values; see `Encoded`."""
+    found: list[tuple[int, array[float]]] = []
+    numbers = iter(result.rotations)
+    rotations = zip(numbers, numbers, numbers, numbers, strict=True)
+    for bone, rotation in zip(result.bones, rotations, strict=True):
+        values = given = fk.numbers(bone)
+        if rotation != fk.rotation(bone):  # An unchanged rotation keeps its channel values.
+            values = channel_values(fk.modes[bone], rotation, given)
+        found.append((bone * 4, array("f", values)))
+    return found
 
 
 def _scatter(numbers: array[float], first: int, solved: Mapping[int, Vec]) -> None:
