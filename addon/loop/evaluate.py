@@ -161,9 +161,10 @@ def _read_and_solve(scope: _Scope, outdated: set[int]) -> list[SolvedScene]:
     plan, depsgraph, frame = scope.plan, scope.update.depsgraph, scope.update.frame
     found: list[SolvedScene] = []
     touched = _touched(scope) if outdated else set[int]()
+    animated = scope.evaluated.keys() & plan.animated
     known = outdated & plan.lookahead.known
     if known:
-        solved = solve_scene(_read_ahead(scope, known, touched), frame)
+        solved = solve_scene(_read_ahead(scope, known, touched | animated), frame)
         if agrees(solved, depsgraph):
             found.append(solved)
         else:
@@ -171,7 +172,10 @@ def _read_and_solve(scope: _Scope, outdated: set[int]) -> list[SolvedScene]:
             known = set[int]()
     others = outdated - known
     if others:
-        found.append(solve_scene(_read(scope, others, touched | plan.lookahead.known), frame))
+        touched |= plan.lookahead.known
+        if not scope.update.is_played:
+            touched |= animated
+        found.append(solve_scene(_read(scope, others, touched), frame))
     return found
 
 
@@ -188,7 +192,12 @@ def _read(scope: _Scope, rigs: set[int], touched: set[int]) -> SceneSnapshot:
     evaluated = {uid: scope.evaluated[uid] for uid in rigs}
     has_foreign_animation = scope.is_foreign and scope.update.is_frame_change
     return SceneSnapshot(
-        scope.plan, scope.update.depsgraph, evaluated, touched, has_foreign_animation
+        scope.plan,
+        scope.update.depsgraph,
+        evaluated,
+        touched,
+        has_foreign_animation,
+        scope.update.is_played,
     )
 
 
@@ -376,13 +385,11 @@ def _updated(depsgraph: bpy.types.Depsgraph, most: int | None = None) -> set[int
 
 
 def _touched(scope: _Scope) -> set[int]:
-    """Return the armatures whose own channels or settings may have changed."""
+    """Return the armatures whose own channels or settings may have changed without animation."""
     found = set(scope.new)
     if not scope.update.is_played:
         found |= geometry_in(scope.update.depsgraph)
-    return found | (
-        scope.evaluated.keys() if scope.is_foreign else scope.evaluated.keys() & scope.plan.animated
-    )
+    return found | scope.evaluated.keys() if scope.is_foreign else found
 
 
 def _solved_with(plan: Plan, affected: Set[int]) -> set[int]:

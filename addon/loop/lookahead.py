@@ -22,7 +22,7 @@ from ..blender.relations import Node, node_at, parents, walk_dependencies
 from ..blender.rotation import LOCATION, QUATERNION, SCALE
 from ..blender.skeleton import Skeleton, skeleton_of
 from .chain_plan import ChainPlan
-from .fk_pose import FkReader
+from .fk_pose import FkReader, Varying
 from .tree_plan import TreePlan, Unit, chains_of
 
 TURNS = {"rotation_euler", "rotation_quaternion", "rotation_axis_angle"}
@@ -65,6 +65,7 @@ class Lookahead:
         curves: F-curves of animated objects that the known armatures depend on.
         placed: Those objects whose transform F-curves set.
         turned: Those of them whose rotation or scale F-curves set.
+        varying: By armature, what animation changes of all that its reader reads.
         switched: Armature and name of bones whose native constraints are switched by animation.
         animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
         mode_animated: Armatures with an animated rotation mode.
@@ -79,6 +80,7 @@ class Lookahead:
     curves: dict[int, Curves] = field(default_factory=dict)
     placed: set[int] = field(default_factory=set)
     turned: set[int] = field(default_factory=set)
+    varying: dict[int, Varying] = field(default_factory=dict)
     switched: set[tuple[int, str]] = field(default_factory=set)
     animated: dict[int, set[int]] = field(default_factory=dict)
     mode_animated: set[int] = field(default_factory=set)
@@ -117,6 +119,8 @@ def lookahead_of(
         by_rig.setdefault(unit.rig.uid, []).append(unit)
     for uid, reader in readers.items():
         channels = animation.animated(reader.rig.object)
+        lookahead.signatures.append((reader.rig.object, animation.signature(reader.rig.object)))
+        lookahead.varying[uid] = reader.varying_in(channels)
         lookahead.drivers[uid] = driver_count(reader.rig.object)
         lookahead.switched |= _switched(reader.rig, channels)
         lookahead.animated[uid] = _animated(reader, channels)

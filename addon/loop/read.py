@@ -48,6 +48,7 @@ class SceneSnapshot:
         rigs: Mapping[int, bpy.types.Object],
         touched: Collection[int],
         has_foreign_animation: bool = False,
+        is_played: bool = False,
     ) -> None:
         """Read a scene.
 
@@ -58,6 +59,7 @@ class SceneSnapshot:
             touched: Those whose own channels or settings may have changed since the last reading.
             has_foreign_animation: Whether it has evaluated animation that Blender does not flush
                 to the original data, as in a render.
+            is_played: Whether nothing but animation may have changed the other armatures.
         """
         self.plan = plan
         self.depsgraph = depsgraph
@@ -65,6 +67,7 @@ class SceneSnapshot:
         self.time = cast(bpy.types.Scene, depsgraph.scene).frame_current_final
         self.locations: dict[int, Vec] = {}
         self._has_foreign_animation = has_foreign_animation
+        self._is_played = is_played
         self.evaluated, self.poses, self.failed = self._read_all(touched)
 
     def _read_all(
@@ -91,7 +94,11 @@ class SceneSnapshot:
         channels = PoseChannels(pose_bones(reader.rig.object), reader.rows)
         if self._has_foreign_animation:
             channels = animated_from(now.channels, reader.rig.object, channels)
-        return now, reader.read(now, channels, is_touched)
+        if is_touched or not self._is_played:
+            return now, reader.read(now, channels, is_touched)
+        varying = self.plan.lookahead.varying[uid]
+        names = varying.settings
+        return now, reader.read(now, channels, varying.has_channels, bool(names), names)
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
         """Return an evaluated constraint."""
