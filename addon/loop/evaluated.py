@@ -28,7 +28,6 @@ class Evaluated:
         """
         self.object = armature
         self._rows = rows
-        self._frames: dict[int, Frame] = {}
 
     @cached_property
     def bones(self) -> bpy.types.bpy_prop_collection[Any]:
@@ -69,12 +68,6 @@ class Evaluated:
 
     def frame(self, bone: int) -> Frame:
         """Return the evaluated frame of a bone, in armature space."""
-        frame = self._frames.get(bone)
-        if frame is None:
-            frame = self._frames[bone] = self._read_frame(bone)
-        return frame
-
-    def _read_frame(self, bone: int) -> Frame:
         rows = self._rows
         if rows is not None and rows.are_few:
             return matrix_frame(rows.find(self.bones, bone).matrix)

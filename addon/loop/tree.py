@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import dist, isfinite
+from math import dist, inf, isfinite
 from typing import NamedTuple, cast
 
 from fabrik_solver import (
@@ -20,6 +20,7 @@ from fabrik_solver import (
     pose_body,
     seen_from,
 )
+from fabrik_solver.core.vectors import Mat3, mat_determinant
 
 from ..blender.errors import ProblemError, listed
 from ..blender.messages import msg
@@ -40,6 +41,9 @@ from .results import LIMITED, OFF, Report, SolveResult, explanation
 from .solved_pose import SolvedPose
 from .solved_scene import SolvedScene
 from .tree_plan import TreePlan
+
+REGULAR = 1e-9
+"""The share of the largest possible determinant from which on axes count as regular."""
 
 
 class TreeInput(NamedTuple):
@@ -83,11 +87,23 @@ def _member_input(solved: SolvedScene, chain: ChainPlan) -> SolveInput | Report:
         places = (*inputs.target, *(inputs.pole or ()))
         if not all(isfinite(number) for number in places):
             raise not_finite_error(chain, inputs, chain.rig.from_world(inputs.world))
-        if chain.stretches:
+        if chain.stretches and not _has_length(chain, inputs):
             input_of(chain, pose, inputs)  # Raises if it cannot stretch.
     except ProblemError as problem:
         return Report("INVALID", message=str(problem))
     return inputs
+
+
+def _has_length(chain: ChainPlan, inputs: SolveInput) -> bool:
+    """Return whether a chain is known to have a length: it had one, and only its parent moved."""
+    known, parent = chain.input, inputs.fk_state.parent
+    return known is not None and _is_regular(known.parent[0]) and _is_regular(parent[0])
+
+
+def _is_regular(axes: Mat3) -> bool:
+    """Return whether axes are far from giving any vector zero length; False if not finite."""
+    largest = max(map(abs, axes))
+    return REGULAR * largest * largest * largest < abs(mat_determinant(axes)) < inf
 
 
 def solve_tree(tree: TreePlan, pose: SolvedPose, inputs: TreeInput) -> SolveResult:

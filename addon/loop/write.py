@@ -11,8 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain as chained
 from typing import Any, NamedTuple
 
-from fabrik_solver.core.vectors import Vec
-
 from ..blender.access import pose_bones, set_channel
 from ..blender.listeners import Listeners, on_invalidate
 from ..blender.messages import store
@@ -27,7 +25,6 @@ from ..blender.rotation import (
     floats,
     gather,
     runs_of,
-    transfer,
 )
 from ..blender.skeleton import Skeleton, forget_bones
 from .fk_pose import ChannelGroup, FkPose
@@ -128,11 +125,12 @@ _overwrites: list[Overwrite] = []
 
 
 class Encoded(NamedTuple):
-    """A result in the rotation modes of its bones.
+    """A result as channel values.
 
     Attributes:
         result: The result.
-        values: By bone, the channel values, with the index of the first among those of all slots.
+        values: The values of each channel of each bone, after the index of the first among those
+            of all slots.
     """
 
     result: SolveResult
@@ -186,10 +184,6 @@ class PoseWriter:
         """Return the solved or FK values of all bones, four numbers per slot."""
         fk = pose.fk
         numbers = fk.inputs[:]
-        if pose.locations:
-            _scatter(numbers, self.rig.slot(LOCATION, 0), pose.locations)
-        if pose.scales:
-            _scatter(numbers, self.rig.slot(SCALE, 0), pose.scales)
         if fk.has_only_quaternions:
             # Their signs are compatible with the FK pose already.
             rotations = [result.rotations for result in pose.results]
@@ -197,7 +191,8 @@ class PoseWriter:
             for first, last, place in self._runs_of(pose):
                 end = place + last - first
                 numbers[first * 4 : last * 4] = found[place * 4 : end * 4]
-            return numbers
+            if not pose.locations and not pose.scales:
+                return numbers
         before = self._encoded
         self._encoded = {
             id(result): before.get(id(result)) or Encoded(result, _channels_of(fk, result))
@@ -217,13 +212,19 @@ class PoseWriter:
 
     def is_shown(self, evaluated: PoseChannels) -> bool:
         """Return whether evaluated channels have the composed values."""
-        shown = [group.of(evaluated) == numbers for group, numbers in self.composed]
-        return bool(shown) and all(shown)
+        composed = self.composed
+        return bool(composed) and all(group.of(evaluated) == values for group, values in composed)
 
 
 def _channels_of(fk: FkPose, result: SolveResult) -> list[tuple[int, array[float]]]:
-    """Return the rotations of a result as channel values; see `Encoded`."""
-    found: list[tuple[int, array[float]]] = []
+    """Return a result as channel values (see `Encoded`), without the rotations of quaternions."""
+    found = [
+        (fk.rig.slot(kind, bone) * 4, array("f", values))
+        for kind, solved in ((LOCATION, result.locations), (SCALE, result.scales))
+        for bone, values in solved.items()
+    ]
+    if fk.has_only_quaternions:
+        return found
     numbers = iter(result.rotations)
     rotations = zip(numbers, numbers, numbers, numbers, strict=True)
     for bone, rotation in zip(result.bones, rotations, strict=True):
@@ -232,13 +233,6 @@ def _channels_of(fk: FkPose, result: SolveResult) -> list[tuple[int, array[float
             values = channel_values(fk.modes[bone], rotation, given)
         found.append((bone * 4, array("f", values)))
     return found
-
-
-def _scatter(numbers: array[float], first: int, solved: Mapping[int, Vec]) -> None:
-    """Copy solved locations or scales into the numbers of all slots, from the first slot on."""
-    threes = array("f", [*chained.from_iterable(solved.values())])
-    for run in runs_of([first + bone for bone in solved]):
-        transfer(threes, 3, run[2], numbers, 4, run)
 
 
 def write_ahead(writer: PoseWriter, animated: Collection[int]) -> None:
