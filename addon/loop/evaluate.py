@@ -12,7 +12,7 @@ from ..blender.access import is_edited, session_uid
 from ..blender.animated_values import flush_to_original
 from ..blender.listeners import on_invalidate
 from ..blender.skeleton import skeleton_of
-from ..blender.updates import changed_in, geometry_in, tagged_in
+from ..blender.updates import Updates, changed_in, geometry_in, tagged_in
 from .ahead import agrees, compose_all, take_solved_ahead
 from .changes import take_followed
 from .evaluated import Evaluated
@@ -38,6 +38,7 @@ class Update(NamedTuple):
 
     Attributes:
         depsgraph: The evaluated depsgraph.
+        updates: What it has updated.
         is_frame_change: Whether its animation was evaluated.
         is_played: Whether it was evaluated for nothing else: no data-block was edited.
         is_rebuilt: Whether its relations were rebuilt.
@@ -49,6 +50,7 @@ class Update(NamedTuple):
     """
 
     depsgraph: bpy.types.Depsgraph
+    updates: Updates
     is_frame_change: bool
     is_played: bool
     is_rebuilt: bool
@@ -143,7 +145,7 @@ def _unaffected(scope: _Scope) -> set[int]:
     may_be_other = is_rebuilt or depsgraph.id_type_updated("ARMATURE")
     if not (may_be_other and plan.is_solved) or scope.has_new_curves:
         return set()
-    changed = changed_in(depsgraph, is_rebuilt)
+    changed = changed_in(scope.update.updates, is_rebuilt)
     concerned = scope.new | scope.changed | plan.driven | changed
     concerned |= _depending(plan, changed, depsgraph.id_type_updated("SCENE"))
     concerned = concerned.union(*[plan.sources[uid] for uid in plan.sources.keys() & changed])
@@ -345,7 +347,7 @@ def _scope_of(update: Update) -> _Scope:
     plan = current()
     # Checking all armatures is cheaper than walking more updates than there are units.
     most = len(plan.units) if is_frame_change and depsgraph.mode != "RENDER" else None
-    updated = _updated(depsgraph, most)
+    updated = _updated(update, most)
     if updated is None:
         updated = set(plan.rigs)
     # Gravity and frame rate are settings of the scene.
@@ -356,7 +358,9 @@ def _scope_of(update: Update) -> _Scope:
     if new:
         discard()
         plan = current()
-        updated = _updated(depsgraph) or set[int]()  # The new plan may have other armatures.
+        updated = {
+            block.session_uid for block in update.updates.blocks
+        }  # The new plan may have other armatures.
         concerned = updated | _depending(plan, updated, is_timed)
         changed = changed | take_followed()
     if not is_frame_change:
@@ -371,24 +375,23 @@ def _scope_of(update: Update) -> _Scope:
     return _Scope(update, plan, evaluated, new, changed, is_foreign, has_new_curves)
 
 
-def _updated(depsgraph: bpy.types.Depsgraph, most: int | None = None) -> set[int] | None:
+def _updated(update: Update, most: int | None) -> set[int] | None:
     """Return the `session_uid`s of the updated data-blocks; None if there are too many.
 
     Args:
-        depsgraph: The depsgraph.
+        update: The update.
         most: The largest number to list; None for all.
     """
-    updates = list(islice(depsgraph.updates, None if most is None else most + 1))
-    if most is not None and len(updates) > most:
+    if most is not None and next(islice(update.depsgraph.updates, most, None), None) is not None:
         return None
-    return {session_uid(update.id) for update in updates}
+    return {block.session_uid for block in update.updates.blocks}
 
 
 def _touched(scope: _Scope) -> set[int]:
     """Return the armatures whose own channels or settings may have changed without animation."""
     found = set(scope.new)
     if not scope.update.is_played:
-        found |= geometry_in(scope.update.depsgraph)
+        found |= geometry_in(scope.update.updates)
     return found | scope.evaluated.keys() if scope.is_foreign else found
 
 

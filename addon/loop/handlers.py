@@ -20,6 +20,7 @@ from ..blender.listeners import on_invalidate, on_load
 from ..blender.skeleton import rebuild_poses
 from ..blender.updates import (
     NO_ARMATURES,
+    Updates,
     armatures_in,
     graphs_of,
     has_new_relations,
@@ -137,7 +138,8 @@ def _catch_up(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt:
     """Update the plan, and solve what an update affects."""
     company = _has_other_handlers(is_frame_change)
     is_played = is_frame_change and not is_rebuilt and _is_unedited(depsgraph, company)
-    edited, clicked, moved = NO_ARMATURES if is_played else armatures_in(depsgraph)
+    updates = Updates(depsgraph)
+    edited, clicked, moved = NO_ARMATURES if is_played else armatures_in(updates)
     if is_rebuilt:
         # Edits may be tagged in other scenes only, as when this one is rendered first.
         scene = cast(bpy.types.Scene, depsgraph.scene).original
@@ -155,8 +157,8 @@ def _catch_up(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt:
             present.look_at_animation()
         note_update(depsgraph)
     started = perf_counter() if timing.is_asked else 0.0
-    update = Update(depsgraph, is_frame_change, is_played, is_rebuilt, _is_undone, changed, company)
-    if evaluate(update) and started:
+    kind = is_frame_change, is_played, is_rebuilt, _is_undone
+    if evaluate(Update(depsgraph, updates, *kind, changed, company)) and started:
         timing.note(started)
 
 

@@ -97,7 +97,9 @@ def _member_input(solved: SolvedScene, chain: ChainPlan) -> SolveInput | Report:
 def _has_length(chain: ChainPlan, inputs: SolveInput) -> bool:
     """Return whether a chain is known to have a length: it had one, and only its parent moved."""
     known, parent = chain.input, inputs.fk_state.parent
-    return known is not None and _is_regular(known.parent[0]) and _is_regular(parent[0])
+    if known is None or known.parent == parent:
+        return known is not None
+    return _is_regular(known.parent[0]) and _is_regular(parent[0])
 
 
 def _is_regular(axes: Mat3) -> bool:

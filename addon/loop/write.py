@@ -212,8 +212,10 @@ class PoseWriter:
 
     def is_shown(self, evaluated: PoseChannels) -> bool:
         """Return whether evaluated channels have the composed values."""
-        composed = self.composed
-        return bool(composed) and all(group.of(evaluated) == values for group, values in composed)
+        for group, composed in self.composed:
+            if group.of(evaluated) != composed:
+                return False
+        return bool(self.composed)
 
 
 def _channels_of(fk: FkPose, result: SolveResult) -> list[tuple[int, array[float]]]:
