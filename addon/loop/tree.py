@@ -198,6 +198,23 @@ def _pull_of(tree: TreePlan, chain: ChainPlan, pose: SolvedPose, inputs: SolveIn
 
 
 def _input_of(tree: TreePlan, pose: SolvedPose, inputs: TreeInput) -> BodyInput:
+    """Return a tree in its FK pose; only its parent has moved, mostly."""
+    key = inputs.channels, [isinstance(c, SolveInput) and c.fk_state[1:] for c in inputs.chains]
+    if tree.body is None or tree.body[0] != key:
+        tree.body = key, _read_body(tree, pose, inputs)
+    body = tree.body[1]
+    return BodyInput(
+        body.bones,
+        body.locals,
+        body.parents,
+        inputs.parent,
+        body.members,
+        body.limits,
+        body.stiffness,
+    )
+
+
+def _read_body(tree: TreePlan, pose: SolvedPose, inputs: TreeInput) -> BodyInput:
     places = {bone: place for place, bone in enumerate(tree.bones)}
     limits: list[Limit | None] = [None] * len(places)
     stiffness = [0.0] * len(places)
