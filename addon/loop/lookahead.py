@@ -119,7 +119,6 @@ def lookahead_of(
         by_rig.setdefault(unit.rig.uid, []).append(unit)
     for uid, reader in readers.items():
         channels = animation.animated(reader.rig.object)
-        lookahead.signatures.append((reader.rig.object, animation.signature(reader.rig.object)))
         lookahead.varying[uid] = reader.varying_in(channels)
         lookahead.drivers[uid] = driver_count(reader.rig.object)
         lookahead.switched |= _switched(reader.rig, channels)

@@ -190,6 +190,19 @@ class TestPlayedFrames:
         assert pose_bits(rig) != before
         assert_as_new(rig)
 
+    def test_all_is_read_with_the_frame_if_anything_was_edited(self, rig: Rig) -> None:
+        """Only then is it not known what else has changed."""
+        for frame, influence in ((1, 0.0), (10, 1.0)):
+            rig.fabrik.constraints[0].influence = influence
+            rig.fabrik.constraints[0].keyframe_insert("influence", frame=frame)
+        update()
+        play(2)
+        shown = pose_bits(rig)
+        bpy.data.objects["Target.R"].location.z += 0.2
+        play(6)
+        assert pose_bits(rig) != shown
+        assert_as_new(rig)
+
     def test_a_setting_changed_with_the_frame_is_noticed(self, rig: Rig) -> None:
         """Also one that no animation changes."""
         rig.fabrik.constraints[0].influence = 0.4
@@ -257,6 +270,17 @@ class TestOneOfTwoArms:
         update()
         assert [c.enabled for c in rig.fabrik.constraints] == [True, True, True, True]
         assert pose_bits(rig) != before
+        assert_as_new(rig)
+
+
+def test_a_bone_that_only_a_disabled_constraint_poses_belongs_to_the_tree(rig: Rig) -> None:
+    rig.fabrik.constraints[0].chain_count = 1
+    update()
+    for angle in (0.3, 0.6):
+        shown = pose_bits(rig)
+        rig.pose.bones["Upper.L"].rotation_euler.x = angle
+        update()
+        assert pose_bits(rig) != shown
         assert_as_new(rig)
 
 
