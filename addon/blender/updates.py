@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import bpy
+from bpy.types import Armature, Object  # Looked up for each block they would take longer.
 
 from .access import session_uid
 
@@ -66,11 +67,11 @@ def changed_in(updates: Updates, is_rebuilt: bool) -> set[int]:
         updates: The update.
         is_rebuilt: Whether Blender has rebuilt relations.
     """
-    posed: list[bpy.types.Object] = []
+    posed: list[Object] = []
     changed, unchanged = set[int](), set[int]()
     flags = zip(updates.geometry, updates.transform, updates.shading, strict=True)
     for block, (geometry, transform, shading) in zip(updates.blocks, flags, strict=True):
-        if geometry and not (transform or shading) and isinstance(block, bpy.types.Object):
+        if geometry and not (transform or shading) and isinstance(block, Object):
             posed.append(block)
         elif geometry or transform or (shading and not is_rebuilt):
             changed.add(block.session_uid)
@@ -92,8 +93,8 @@ class Armatures(NamedTuple):
             edited, but not when a bone is posed.
     """
 
-    changed: list[bpy.types.Armature]
-    clicked: list[bpy.types.Armature]
+    changed: list[Armature]
+    clicked: list[Armature]
     moved: set[int]
 
 
@@ -106,9 +107,9 @@ def armatures_in(updates: Updates) -> Armatures:
     if updates.has("ARMATURE"):
         flags = zip(updates.geometry, updates.transform, strict=True)
         for block, (geometry, transform) in zip(updates.blocks, flags, strict=True):
-            if isinstance(block, bpy.types.Armature):
+            if isinstance(block, Armature):
                 (found.changed if geometry else found.clicked).append(block)
-            elif transform and isinstance(block, bpy.types.Object):
+            elif transform and isinstance(block, Object):
                 found.moved.add(block.session_uid)
     return found
 

@@ -66,7 +66,7 @@ class ChannelGroup(NamedTuple):
 
     def of(self, channels: PoseChannels) -> bytes:
         """Return the values of this group in some channels."""
-        return gather(channels.buffer(self.channel, self.size), self.runs, self.size)
+        return channels.of(self.bones, self.runs, self.channel, self.size)
 
 
 class FkPose(NamedTuple):
