@@ -65,7 +65,8 @@ class Lookahead:
         curves: F-curves of animated objects that the known armatures depend on.
         placed: Those objects whose transform F-curves set.
         turned: Those of them whose rotation or scale F-curves set.
-        varying: By armature, what animation changes of all that its reader reads.
+        varying: By armature, what animation changes of all that is read of it, if it was only
+            played since that was found out.
         switched: Armature and name of bones whose native constraints are switched by animation.
         animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
         mode_animated: Armatures with an animated rotation mode.
@@ -119,7 +120,6 @@ def lookahead_of(
         by_rig.setdefault(unit.rig.uid, []).append(unit)
     for uid, reader in readers.items():
         channels = animation.animated(reader.rig.object)
-        lookahead.varying[uid] = reader.varying_in(channels)
         lookahead.drivers[uid] = driver_count(reader.rig.object)
         lookahead.switched |= _switched(reader.rig, channels)
         lookahead.animated[uid] = _animated(reader, channels)

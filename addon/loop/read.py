@@ -13,6 +13,7 @@ import bpy
 from fabrik_solver import Frame
 from fabrik_solver.core.vectors import Vec
 
+from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import Sampler
 from ..blender.errors import report_once
@@ -94,11 +95,14 @@ class SceneSnapshot:
         channels = PoseChannels(pose_bones(reader.rig.object), reader.rows)
         if self._has_foreign_animation:
             channels = animated_from(now.channels, reader.rig.object, channels)
+        known = self.plan.lookahead.varying
         if is_touched or not self._is_played:
+            known.pop(uid, None)  # Other channels may be animated now.
             return now, reader.read(now, channels, is_touched)
-        varying = self.plan.lookahead.varying[uid]
-        names = varying.settings
-        return now, reader.read(now, channels, varying.has_channels, bool(names), names)
+        if uid not in known:
+            known[uid] = reader.varying_in(animation.animated(reader.rig.object))
+        names = known[uid].settings
+        return now, reader.read(now, channels, known[uid].has_channels, bool(names), names)
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
         """Return an evaluated constraint."""
