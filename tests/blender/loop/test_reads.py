@@ -130,14 +130,14 @@ def act(rig: Rig, setting: str) -> None:
 
 
 def use_other_action(rig: Rig) -> None:
-    rig.animation_data.action = bpy.data.actions["influence"]
-    for slot in getattr(bpy.data.actions["influence"], "slots", ()):
+    rig.animation_data.action = bpy.data.actions["weight"]
+    for slot in getattr(bpy.data.actions["weight"], "slots", ()):
         rig.animation_data.action_slot = slot
 
 
 def push_down(rig: Rig) -> None:
     as_strip(rig)
-    rig.animation_data.action = bpy.data.actions["influence"]
+    rig.animation_data.action = bpy.data.actions["weight"]
 
 
 def disable_track(rig: Rig) -> None:
@@ -167,18 +167,17 @@ def unmute_curve(rig: Rig) -> None:
 
 
 def rename_curve(rig: Rig) -> None:
-    curves(rig)[0].data_path = "fabrik.constraints[2].softness"
+    curves(rig)[0].data_path = "fabrik.constraints[2].influence"
 
 
 def key_another(rig: Rig) -> None:
-    for frame, value in ((1, 0.1), (10, 0.9)):
-        rig.fabrik.constraints[2].softness = value
-        rig.fabrik.constraints[2].keyframe_insert("influence", frame=frame)
-        rig.fabrik.constraints[2].keyframe_insert("softness", frame=frame)
+    for frame, value in ((1, 1.2), (10, 1.0)):
+        rig.fabrik.constraints[0].stretch_max = value
+        rig.fabrik.constraints[0].keyframe_insert("stretch_max", frame=frame)
 
 
 def drive(rig: Rig) -> None:
-    driver = rig.driver_add("fabrik.constraints[2].softness").driver
+    driver = rig.driver_add("fabrik.constraints[2].influence").driver
     driver.expression = "0.05 * frame"
 
 
@@ -308,7 +307,7 @@ class TestPlayedFrames:
 def test_whatever_is_animated_from_now_on_is_read(
     rig: Rig, change: Callable[[Rig], None], is_updated: bool
 ) -> None:
-    for action in ("influence", "softness"):
+    for action in ("weight", "influence"):
         act(rig, action)
     prepare = PREPARED.get(change)
     if prepare is not None:
