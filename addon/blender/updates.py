@@ -43,9 +43,10 @@ class Updates:
         """Whether their shading was updated."""
         return _column(self._depsgraph, "is_updated_shading")
 
-    def has(self, kind: str) -> bool:
-        """Return whether a data-block of a type was updated."""
-        return self._depsgraph.id_type_updated(kind)
+    @property
+    def has_armatures(self) -> bool:
+        """Whether any is the data of an armature."""
+        return self._depsgraph.id_type_updated("ARMATURE")
 
 
 def has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
@@ -104,7 +105,7 @@ NO_ARMATURES = Armatures([], [], set())
 def armatures_in(updates: Updates) -> Armatures:
     """Return the armatures in an update."""
     found = Armatures([], [], set())
-    if updates.has("ARMATURE"):
+    if updates.has_armatures:
         flags = zip(updates.geometry, updates.transform, strict=True)
         for block, (geometry, transform) in zip(updates.blocks, flags, strict=True):
             if isinstance(block, Armature):
