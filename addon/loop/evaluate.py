@@ -80,7 +80,9 @@ def evaluate(update: Update) -> bool:
     if released:
         # Other chains would be solved from bones that still show a pose that is gone.
         _evaluate_again(scope, set(), evaluated.keys() - released.keys(), released.values())
-        scope = scope._replace(new=set(evaluated))
+        # That has cleared the list of updates.
+        update = update._replace(updates=Updates(update.depsgraph))
+        scope = scope._replace(update=update, new=set(evaluated))
     outdated = _outdated(scope, ahead)
     for solved in _read_and_solve(scope, outdated):
         compose_all(solved)

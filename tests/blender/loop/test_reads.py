@@ -20,6 +20,7 @@ from rigs import (
     update,
 )
 
+from addon.blender import errors
 from addon.loop import evaluate, plan, tree, write
 from addon.loop.evaluated import Evaluated
 from addon.loop.fk_pose import FkReader
@@ -388,3 +389,19 @@ def test_a_chain_without_length_is_noticed_where_only_its_parent_changes(rig: Ri
         assert (item.state == "INVALID") is is_flat
         assert ("zero" in item.message) is is_flat
         assert_as_new(rig)
+
+
+def test_updates_are_read_again_after_what_is_released_was_evaluated(rig: Rig) -> None:
+    """Blender clears the list then."""
+    errors.forget_reported()
+    other = make_armature({"A": ((0, 0, 0), (0, 0, 1), "")}, "Other")
+    add_constraint(other, "A", bpy.data.objects["Target.L"])
+    update()
+    other.fabrik.constraints.clear()
+    plan.discard()
+    assert plan.current().released
+    plan.current().is_solved = True
+    make_empty("New", (3, 0, 0))
+    update()
+    assert not errors._reported
+    assert_as_new(rig)
