@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 
 from .listeners import on_invalidate
-from .updates import geometry_in
+from .updates import Updates, geometry_in
 
 MOST_WALKED = 500
 """The number of updates from which on walking them takes longer than reading meshes again."""
@@ -30,11 +30,12 @@ def token_of(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> object | N
     return _tokens.setdefault(ob.session_uid, object())
 
 
-def note_evaluation(depsgraph: bpy.types.Depsgraph, is_played: bool) -> None:
+def note_evaluation(depsgraph: bpy.types.Depsgraph, updates: Updates, is_played: bool) -> None:
     """Forget the meshes that an evaluation may have changed.
 
     Args:
-        depsgraph: The depsgraph, while it lists its updates.
+        depsgraph: The depsgraph.
+        updates: What it has updated.
         is_played: Whether nothing was edited, and no other extension was called.
     """
     global _evaluated_in, _tokens
@@ -44,16 +45,16 @@ def note_evaluation(depsgraph: bpy.types.Depsgraph, is_played: bool) -> None:
     elif _tokens is None or address != _evaluated_in:
         _tokens = {}
     else:
-        note_changes(depsgraph)
+        note_changes(updates)
     _evaluated_in = address
 
 
-def note_changes(depsgraph: bpy.types.Depsgraph) -> None:
-    """Forget the meshes that a depsgraph lists with changed geometry."""
-    if _tokens and len(depsgraph.updates) > MOST_WALKED:
+def note_changes(updates: Updates) -> None:
+    """Forget the meshes among some updates whose geometry has changed."""
+    if _tokens and len(updates.geometry) > MOST_WALKED:
         _tokens.clear()
     elif _tokens:
-        for uid in _tokens.keys() & geometry_in(depsgraph):
+        for uid in _tokens.keys() & geometry_in(updates):
             del _tokens[uid]
 
 

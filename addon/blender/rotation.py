@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import chain
 from math import tau
 from typing import Any
 
@@ -171,9 +172,9 @@ class PoseChannels:
         self._rows: Any = rows if rows is not None and rows.are_few else None
 
     @cached_property
-    def _few_bones(self) -> list[tuple[int, Any]]:
-        """The needed bones, if these are few, with their indices."""
-        return [(bone, self._owner(bone)) for bone in self._rows.bones]
+    def _few_bones(self) -> dict[int, Any]:
+        """The needed bones, if these are few, by index."""
+        return {bone: self._owner(bone) for bone in self._rows.bones}
 
     def _owner(self, bone: int) -> Any:
         return self._rows.find(self.bones, bone)
@@ -184,7 +185,7 @@ class PoseChannels:
         if self._rows is None:
             return integers(self.bones, "rotation_mode")
         modes = array("i", bytes(4 * len(self._rows.names)))
-        for bone, owner in self._few_bones:
+        for bone, owner in self._few_bones.items():
             modes[bone] = mode_of(owner)
         return modes
 
@@ -205,9 +206,24 @@ class PoseChannels:
 
     def _sparse(self, channel: str, size: int) -> array[float]:
         column = array("f", bytes(4 * size * len(self._rows.names)))
-        for bone, owner in self._few_bones:
+        for bone, owner in self._few_bones.items():
             column[bone * size : (bone + 1) * size] = array("f", getattr(owner, channel)[:])
         return column
+
+    def of(self, bones: Sequence[int], runs: Sequence[Run], channel: str, size: int) -> bytes:
+        """Return the values of a channel of some bones that are needed, as bytes.
+
+        Args:
+            bones: The bones.
+            runs: The same as runs of consecutive indices.
+            channel: The channel.
+            size: Its number of components.
+        """
+        if self._rows is None or channel in self.buffers:
+            return gather(self.buffer(channel, size), runs, size)
+        owners = self._few_bones
+        values = [getattr(owners[bone], channel)[:] for bone in bones]
+        return array("f", [*chain.from_iterable(values)]).tobytes()
 
     def names(self) -> list[tuple[str, int]]:
         """Return the channels that were read, and their numbers of components."""

@@ -3,14 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import compress
-from typing import NamedTuple, cast
+from functools import cached_property
+from typing import Any, NamedTuple, cast
 
 import bpy
+from bpy.types import Armature, Object  # Looked up for each block they would take longer.
 
 from .access import session_uid
 
-FLAGS = ("is_updated_geometry", "is_updated_transform", "is_updated_shading")
+
+class Updates:
+    """The data-blocks that a depsgraph has updated, each read on first use.
+
+    It holds references to them, so it must not outlive the update.
+    """
+
+    def __init__(self, depsgraph: bpy.types.Depsgraph) -> None:
+        """Read nothing yet."""
+        self._depsgraph = depsgraph
+
+    @cached_property
+    def blocks(self) -> list[bpy.types.ID]:
+        """The originals of the data-blocks."""
+        updates: Any = self._depsgraph.updates
+        return [update.id.original for update in updates]
+
+    @cached_property
+    def geometry(self) -> list[bool]:
+        """Whether their geometry was updated, as that of posed armatures."""
+        return _column(self._depsgraph, "is_updated_geometry")
+
+    @cached_property
+    def transform(self) -> list[bool]:
+        """Whether their transform was updated."""
+        return _column(self._depsgraph, "is_updated_transform")
+
+    @cached_property
+    def shading(self) -> list[bool]:
+        """Whether their shading was updated."""
+        return _column(self._depsgraph, "is_updated_shading")
+
+    @property
+    def has_armatures(self) -> bool:
+        """Whether any is the data of an armature."""
+        return self._depsgraph.id_type_updated("ARMATURE")
 
 
 def has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
@@ -22,27 +58,26 @@ def has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
     return depsgraph.id_type_updated("SCENE") and any(_column(depsgraph, "is_updated_shading"))
 
 
-def changed_in(depsgraph: bpy.types.Depsgraph, is_rebuilt: bool) -> set[int]:
+def changed_in(updates: Updates, is_rebuilt: bool) -> set[int]:
     """Return the `session_uid`s of the data-blocks that an update has changed.
 
     Excluded are data-blocks that are only listed for their shading after new relations, and
     armatures whose bones were only selected or renamed: their data is listed without a flag.
 
     Args:
-        depsgraph: The updated depsgraph.
+        updates: The update.
         is_rebuilt: Whether Blender has rebuilt relations.
     """
-    posed: list[bpy.types.Object] = []
+    posed: list[Object] = []
     changed, unchanged = set[int](), set[int]()
-    columns = [_column(depsgraph, name) for name in FLAGS]
-    for update, geometry, transform, shading in zip(depsgraph.updates, *columns, strict=True):
-        block = cast(bpy.types.ID, update.id)
-        if geometry and not (transform or shading) and isinstance(block, bpy.types.Object):
+    flags = zip(updates.geometry, updates.transform, updates.shading, strict=True)
+    for block, (geometry, transform, shading) in zip(updates.blocks, flags, strict=True):
+        if geometry and not (transform or shading) and isinstance(block, Object):
             posed.append(block)
         elif geometry or transform or (shading and not is_rebuilt):
-            changed.add(session_uid(block))
+            changed.add(block.session_uid)
         elif not shading:
-            unchanged.add(session_uid(block))
+            unchanged.add(block.session_uid)
     clicked = {ob for ob in posed if ob.type == "ARMATURE" and session_uid(ob.data) in unchanged}
     changed |= {session_uid(ob) for ob in posed if ob not in clicked}
     # Through Blender's drivers and constraints, other changes may affect these as well.
@@ -59,33 +94,33 @@ class Armatures(NamedTuple):
             edited, but not when a bone is posed.
     """
 
-    changed: list[bpy.types.Armature]
-    clicked: list[bpy.types.Armature]
+    changed: list[Armature]
+    clicked: list[Armature]
     moved: set[int]
 
 
 NO_ARMATURES = Armatures([], [], set())
 
 
-def armatures_in(depsgraph: bpy.types.Depsgraph) -> Armatures:
+def armatures_in(updates: Updates) -> Armatures:
     """Return the armatures in an update."""
     found = Armatures([], [], set())
-    if depsgraph.id_type_updated("ARMATURE"):
-        for update in depsgraph.updates:
-            block = cast(bpy.types.ID, update.id).original
-            if isinstance(block, bpy.types.Armature):
-                (found.changed if update.is_updated_geometry else found.clicked).append(block)
-            elif isinstance(block, bpy.types.Object) and update.is_updated_transform:
-                found.moved.add(session_uid(block))
+    if updates.has_armatures:
+        flags = zip(updates.geometry, updates.transform, strict=True)
+        for block, (geometry, transform) in zip(updates.blocks, flags, strict=True):
+            if isinstance(block, Armature):
+                (found.changed if geometry else found.clicked).append(block)
+            elif transform and isinstance(block, Object):
+                found.moved.add(block.session_uid)
     return found
 
 
-def geometry_in(depsgraph: bpy.types.Depsgraph) -> set[int]:
+def geometry_in(updates: Updates) -> set[int]:
     """Return the `session_uid`s of the data-blocks with updated geometry, as of posed armatures."""
-    changed = _column(depsgraph, "is_updated_geometry")
-    if not any(changed):
+    if not any(updates.geometry):
         return set()
-    return {session_uid(update.id) for update in compress(depsgraph.updates, changed)}
+    pairs = zip(updates.blocks, updates.geometry, strict=True)
+    return {block.session_uid for block, is_changed in pairs if is_changed}
 
 
 def _column(depsgraph: bpy.types.Depsgraph, name: str) -> list[bool]:

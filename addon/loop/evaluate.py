@@ -13,7 +13,7 @@ from ..blender.animated_values import flush_to_original
 from ..blender.listeners import on_invalidate
 from ..blender.meshes import note_changes
 from ..blender.skeleton import skeleton_of
-from ..blender.updates import changed_in, geometry_in, tagged_in
+from ..blender.updates import Updates, changed_in, geometry_in, tagged_in
 from .ahead import agrees, compose_all, take_solved_ahead
 from .changes import take_followed
 from .evaluated import Evaluated
@@ -40,6 +40,7 @@ class Update(NamedTuple):
 
     Attributes:
         depsgraph: The evaluated depsgraph.
+        updates: What it has updated.
         is_frame_change: Whether its animation was evaluated.
         is_played: Whether it was evaluated for nothing else: no data-block was edited.
         is_rebuilt: Whether its relations were rebuilt.
@@ -51,6 +52,7 @@ class Update(NamedTuple):
     """
 
     depsgraph: bpy.types.Depsgraph
+    updates: Updates
     is_frame_change: bool
     is_played: bool
     is_rebuilt: bool
@@ -80,7 +82,9 @@ def evaluate(update: Update) -> bool:
     if released:
         # Other chains would be solved from bones that still show a pose that is gone.
         _evaluate_again(scope, set(), evaluated.keys() - released.keys(), released.values())
-        scope = scope._replace(new=set(evaluated))
+        # That has cleared the list of updates.
+        update = update._replace(updates=Updates(update.depsgraph))
+        scope = scope._replace(update=update, new=set(evaluated))
     outdated = _outdated(scope, ahead)
     for solved in _read_and_solve(scope, outdated):
         compose_all(solved)
@@ -145,7 +149,7 @@ def _unaffected(scope: _Scope) -> set[int]:
     may_be_other = is_rebuilt or depsgraph.id_type_updated("ARMATURE")
     if not (may_be_other and plan.is_solved) or scope.has_new_curves:
         return set()
-    changed = changed_in(depsgraph, is_rebuilt)
+    changed = changed_in(scope.update.updates, is_rebuilt)
     concerned = scope.new | scope.changed | plan.driven | changed
     concerned |= _depending(plan, changed, depsgraph.id_type_updated("SCENE"))
     concerned = concerned.union(*[plan.sources[uid] for uid in plan.sources.keys() & changed])
@@ -163,9 +167,10 @@ def _read_and_solve(scope: _Scope, outdated: set[int]) -> list[SolvedScene]:
     plan, depsgraph, frame = scope.plan, scope.update.depsgraph, scope.update.frame
     found: list[SolvedScene] = []
     touched = _touched(scope) if outdated else set[int]()
+    animated = scope.evaluated.keys() & plan.animated
     known = outdated & plan.lookahead.known
     if known:
-        solved = solve_scene(_read_ahead(scope, known, touched), frame)
+        solved = solve_scene(_read_ahead(scope, known, touched | animated), frame)
         if agrees(solved, depsgraph):
             found.append(solved)
         else:
@@ -173,7 +178,10 @@ def _read_and_solve(scope: _Scope, outdated: set[int]) -> list[SolvedScene]:
             known = set[int]()
     others = outdated - known
     if others:
-        found.append(solve_scene(_read(scope, others, touched | plan.lookahead.known), frame))
+        touched |= plan.lookahead.known
+        if not scope.update.is_played:
+            touched |= animated
+        found.append(solve_scene(_read(scope, others, touched), frame))
     return found
 
 
@@ -190,7 +198,12 @@ def _read(scope: _Scope, rigs: set[int], touched: set[int]) -> SceneSnapshot:
     evaluated = {uid: scope.evaluated[uid] for uid in rigs}
     has_foreign_animation = scope.is_foreign and scope.update.is_frame_change
     return SceneSnapshot(
-        scope.plan, scope.update.depsgraph, evaluated, touched, has_foreign_animation
+        scope.plan,
+        scope.update.depsgraph,
+        evaluated,
+        touched,
+        has_foreign_animation,
+        scope.update.is_played,
     )
 
 
@@ -299,7 +312,7 @@ def _update_quietly(depsgraph: bpy.types.Depsgraph) -> None:
 
 
 def _note_changes(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    note_changes(depsgraph)
+    note_changes(Updates(depsgraph))
 
 
 _seen: dict[tuple[int, str], set[int]] = {}
@@ -345,7 +358,7 @@ def _scope_of(update: Update) -> _Scope:
     plan = current()
     # Checking all armatures is cheaper than walking more updates than there are units.
     most = len(plan.units) if is_frame_change and depsgraph.mode != "RENDER" else None
-    updated = _updated(depsgraph, most)
+    updated = _updated(update, most)
     if updated is None:
         updated = set(plan.rigs)
     # Gravity and frame rate are settings of the scene.
@@ -356,7 +369,9 @@ def _scope_of(update: Update) -> _Scope:
     if new:
         discard()
         plan = current()
-        updated = _updated(depsgraph) or set[int]()  # The new plan may have other armatures.
+        updated = {
+            block.session_uid for block in update.updates.blocks
+        }  # The new plan may have other armatures.
         concerned = updated | _depending(plan, updated, is_timed)
         changed = changed | take_followed()
     if not is_frame_change:
@@ -370,27 +385,24 @@ def _scope_of(update: Update) -> _Scope:
     return _Scope(update, plan, evaluated, new, changed, is_foreign(depsgraph), has_new_curves)
 
 
-def _updated(depsgraph: bpy.types.Depsgraph, most: int | None = None) -> set[int] | None:
+def _updated(update: Update, most: int | None) -> set[int] | None:
     """Return the `session_uid`s of the updated data-blocks; None if there are too many.
 
     Args:
-        depsgraph: The depsgraph.
+        update: The update.
         most: The largest number to list; None for all.
     """
-    updates = list(islice(depsgraph.updates, None if most is None else most + 1))
-    if most is not None and len(updates) > most:
+    if most is not None and next(islice(update.depsgraph.updates, most, None), None) is not None:
         return None
-    return {session_uid(update.id) for update in updates}
+    return {block.session_uid for block in update.updates.blocks}
 
 
 def _touched(scope: _Scope) -> set[int]:
-    """Return the armatures whose own channels or settings may have changed."""
+    """Return the armatures whose own channels or settings may have changed without animation."""
     found = set(scope.new)
     if not scope.update.is_played:
-        found |= geometry_in(scope.update.depsgraph)
-    return found | (
-        scope.evaluated.keys() if scope.is_foreign else scope.evaluated.keys() & scope.plan.animated
-    )
+        found |= geometry_in(scope.update.updates)
+    return found | scope.evaluated.keys() if scope.is_foreign else found
 
 
 def _solved_with(plan: Plan, affected: Set[int]) -> set[int]:

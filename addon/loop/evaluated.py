@@ -48,18 +48,23 @@ class Evaluated:
     def _matrices(self) -> array[float]:
         return floats(self.bones, "matrix", 16)
 
+    @cached_property
+    def _constraints(self) -> bpy.types.bpy_prop_collection[Any]:
+        items: Any = settings(self.object).constraints
+        present: Any = settings(cast(bpy.types.Object, self.object.original)).constraints
+        # The copy may predate an added or removed constraint.
+        return items if len(items) == len(present) else present
+
+    def column(self, name: str) -> list[Any]:
+        """Return a setting of all constraints."""
+        items = self._constraints
+        column = [0] * len(items)
+        items.foreach_get(name, column)
+        return column
+
     def columns(self) -> list[list[Any]]:
         """Return the settings of all constraints: one list per setting of `settings_form`."""
-        items = settings(self.object).constraints
-        present = settings(cast(bpy.types.Object, self.object.original)).constraints
-        if len(items) != len(present):
-            items = present  # The copy predates an added or removed constraint.
-        columns: list[list[Any]] = []
-        for name in settings_form().names:
-            column = [0] * len(items)
-            items.foreach_get(name, column)
-            columns.append(column)
-        return columns
+        return [self.column(name) for name in settings_form().names]
 
     def frame(self, bone: int) -> Frame:
         """Return the evaluated frame of a bone, in armature space."""

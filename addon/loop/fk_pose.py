@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from fabrik_solver import Local
 from fabrik_solver.core.vectors import ORIGIN, Quat
 
+from ..blender.animation import Channels
+from ..blender.curves import split_bone_path
 from ..blender.rotation import (
     KINDS,
     LOCATION,
@@ -64,7 +66,7 @@ class ChannelGroup(NamedTuple):
 
     def of(self, channels: PoseChannels) -> bytes:
         """Return the values of this group in some channels."""
-        return gather(channels.buffer(self.channel, self.size), self.runs, self.size)
+        return channels.of(self.bones, self.runs, self.channel, self.size)
 
 
 class FkPose(NamedTuple):
@@ -130,6 +132,18 @@ class FkPose(NamedTuple):
         )
 
 
+class Varying(NamedTuple):
+    """What the animation of an armature changes, of all that is read of it.
+
+    Attributes:
+        has_channels: Whether it changes channels or joints of bones that are read.
+        settings: The settings that it changes, of any constraint.
+    """
+
+    has_channels: bool
+    settings: Sequence[str]
+
+
 class FkReader:
     """Reads an armature at each update.
 
@@ -184,12 +198,25 @@ class FkReader:
         self._last_values: list[bytes] = []
         self._has_only_quaternions = False
 
+    def varying_in(self, animated: Channels) -> Varying:
+        """Return what animated channels of the armature set of all that is read."""
+        paths = {path for path, _ in animated.keyed | animated.driven}
+        names = settings_form().names
+        found = {path.rpartition("].")[2] for path in paths if path.startswith("fabrik.")}
+        # Others, as those of motions, are not in columns, but `derived` depends on them.
+        settings = [name for name in names if name in found] if found <= {*names} else names
+        read = {*self.rows.bones, *self._native_joints}
+        bones = {bone for bone, _ in map(split_bone_path, paths) if bone}
+        counting = {self.rig.names[bone] for bone in read} if self.rows.are_few else bones
+        return Varying(not bones.isdisjoint(counting), settings)
+
     def read(
         self,
         now: Evaluated,
         channels: PoseChannels,
         is_touched: bool,
         has_settings: bool | None = None,
+        names: Sequence[str] | None = None,
     ) -> FkPose:
         """Read the armature.
 
@@ -199,16 +226,17 @@ class FkReader:
             is_touched: Whether settings, locations, scales or joints may have changed. A changed FK
                 rotation is always noticed.
             has_settings: The same for the settings alone; None if there is no difference.
+            names: The settings that may have changed; None for all.
         """
+        has_new_settings = False
         if (is_touched if has_settings is None else has_settings) or not self._settings:
-            self._read_settings(now)
-            is_touched = True
+            has_new_settings = self._read_settings(now, names)
         if not self.slots:
             self._read_channels(now)
         elif is_touched or self.last is None or not self._is_unchanged(channels):
             stamp = self._stamp[0] + self._read_fk(channels)
             self._stamp = stamp, self._stamp[1] + self._read_channels(now)
-        else:
+        elif not has_new_settings:
             return self.last
         self.last = FkPose(
             self.rig,
@@ -227,10 +255,9 @@ class FkReader:
 
     def has_settings_of(self, now: Evaluated) -> bool:
         """Return whether an evaluated armature has the settings that were read last."""
-        return self._override(now) == self._columns
+        return self._override(now.columns()) == self._columns
 
-    def _override(self, now: Evaluated) -> list[list[Any]]:
-        columns = now.columns()
+    def _override(self, columns: list[list[Any]]) -> list[list[Any]]:
         muted = influence_overrides(self.rig.uid)
         if muted:
             enabled, influences = map(settings_form().names.index, ("enabled", "influence"))
@@ -239,12 +266,21 @@ class FkReader:
                 columns[influences][i] = influence
         return columns
 
-    def _read_settings(self, now: Evaluated) -> None:
-        columns = self._override(now)
+    def _read_settings(self, now: Evaluated, names: Sequence[str] | None) -> bool:
+        """Read settings, all if none are named; return whether any has changed."""
+        if names is None or not self._settings:
+            columns = now.columns()
+        else:
+            columns = self._columns[:]
+            for name in names:
+                columns[settings_form().names.index(name)] = now.column(name)
+        columns = self._override(columns)
         self.derived = {}
-        if columns != self._columns:
-            self._columns = columns
-            self._settings = [*map(settings_form().within_limits, zip(*columns, strict=True))]
+        if columns == self._columns:
+            return False
+        self._columns = columns
+        self._settings = [*map(settings_form().within_limits, zip(*columns, strict=True))]
+        return True
 
     def _is_unchanged(self, channels: PoseChannels) -> bool:
         """Return whether the channels hold the FK pose that was read last."""

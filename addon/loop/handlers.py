@@ -21,6 +21,7 @@ from ..blender.meshes import note_evaluation
 from ..blender.skeleton import rebuild_poses
 from ..blender.updates import (
     NO_ARMATURES,
+    Updates,
     armatures_in,
     graphs_of,
     has_new_relations,
@@ -118,7 +119,7 @@ def _is_unedited(depsgraph: bpy.types.Depsgraph, company: bool) -> bool:
 def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     global _is_inside, _is_undone, _tagged
     if _is_inside:
-        note_evaluation(depsgraph, is_played=False)
+        note_evaluation(depsgraph, Updates(depsgraph), is_played=False)
         return
     is_rebuilt = has_new_relations(depsgraph)
     if plan.is_empty() and not is_rebuilt:
@@ -145,8 +146,9 @@ def _catch_up(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt:
     """Update the plan, and solve what an update affects."""
     company = _has_other_handlers(is_frame_change)
     is_played = is_frame_change and not is_rebuilt and _is_unedited(depsgraph, company)
-    note_evaluation(depsgraph, is_played)
-    edited, clicked, moved = NO_ARMATURES if is_played else armatures_in(depsgraph)
+    updates = Updates(depsgraph)
+    note_evaluation(depsgraph, updates, is_played)
+    edited, clicked, moved = NO_ARMATURES if is_played else armatures_in(updates)
     if is_rebuilt:
         # Edits may be tagged in other scenes only, as when this one is rendered first.
         scene = cast(bpy.types.Scene, depsgraph.scene).original
@@ -164,8 +166,8 @@ def _catch_up(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt:
             present.look_at_animation()
         note_update(depsgraph)
     started = perf_counter() if timing.is_asked else 0.0
-    update = Update(depsgraph, is_frame_change, is_played, is_rebuilt, _is_undone, changed, company)
-    if evaluate(update) and started:
+    kind = is_frame_change, is_played, is_rebuilt, _is_undone
+    if evaluate(Update(depsgraph, updates, *kind, changed, company)) and started:
         timing.note(started)
 
 

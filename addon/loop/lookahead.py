@@ -25,7 +25,7 @@ from ..blender.relations import Node, node_at, parents, walk_dependencies
 from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Skeleton, skeleton_of
 from .chain_plan import ChainPlan
-from .fk_pose import FkReader
+from .fk_pose import FkReader, Varying
 from .properties import settings
 from .tree_plan import TreePlan, Unit, chains_of
 
@@ -64,6 +64,8 @@ class Lookahead:
             muted while Blender evaluates the solution in their place.
         placed: Those objects whose transform F-curves set.
         turned: Those of them whose rotation or scale F-curves set.
+        varying: By armature, what animation changes of all that is read of it, if it was only
+            played since that was found out.
         switched: Armature and name of bones whose native constraints are switched by animation.
         animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
         mode_animated: Armatures with an animated rotation mode.
@@ -79,6 +81,7 @@ class Lookahead:
     replaced: dict[int, Curves] = field(default_factory=dict)
     placed: set[int] = field(default_factory=set)
     turned: set[int] = field(default_factory=set)
+    varying: dict[int, Varying] = field(default_factory=dict)
     switched: set[tuple[int, str]] = field(default_factory=set)
     animated: dict[int, set[int]] = field(default_factory=dict)
     mode_animated: set[int] = field(default_factory=set)

@@ -34,6 +34,9 @@ from .properties import settings, settings_form
 from .tree_plan import Unit, chains_of
 from .write import PoseWriter
 
+Active = tuple[str, list[tuple[str, bool]]]
+"""The name of a bone, and its active native constraints: name, and whether it `replaces_pose`."""
+
 
 @dataclass(eq=False, slots=True)
 class Plan:
@@ -64,7 +67,7 @@ class Plan:
         copied: By name of an object or data-block, the armatures that are copied with it.
         released: Armatures with bones that the previous plan posed and this one does not.
         orphaned: Armatures without constraints that still have a dependency driver.
-        active: Bones with native constraints that matter, and the names of the active ones.
+        active: By armature, the bones with native constraints that matter.
         is_declared: Whether the dependencies were declared to Blender.
         is_solved: Whether an update was solved with it.
         cached: Number of bones in cached results.
@@ -91,7 +94,7 @@ class Plan:
     copied: dict[str, list[int]] = field(default_factory=dict)
     released: dict[int, bpy.types.Object] = field(default_factory=dict)
     orphaned: list[bpy.types.Object] = field(default_factory=list)
-    active: list[tuple[Skeleton, str, list[tuple[str, bool]]]] = field(default_factory=list)
+    active: list[tuple[Skeleton, list[Active]]] = field(default_factory=list)
     is_declared: bool = False
     is_solved: bool = False
     cached: int = 0
@@ -107,11 +110,13 @@ class Plan:
         animated = self.lookahead.switched
         if not edited and not animated:
             return False
-        return any(
-            _active(pose_bones(rig.object)[bone]) != names
-            for rig, bone, names in self.active
-            if rig.uid in edited or (rig.uid, bone) in animated
-        )
+        for rig, active in self.active:
+            is_edited = rig.uid in edited
+            counting = [one for one in active if is_edited or (rig.uid, one[0]) in animated]
+            bones = pose_bones(rig.object) if counting else None
+            if bones and any([_active(bones[bone]) != names for bone, names in counting]):
+                return True
+        return False
 
     def below(self, unit: Unit) -> set[int]:
         """Return the bones of a unit and their descendants."""
@@ -422,7 +427,7 @@ def _objects_of_file() -> array[int]:
     return uids
 
 
-def _all_active(plan: Plan, order: Order) -> list[tuple[Skeleton, str, list[tuple[str, bool]]]]:
+def _all_active(plan: Plan, order: Order) -> list[tuple[Skeleton, list[Active]]]:
     """Return the bones with native constraints that matter to the plan."""
     counting = {uid: set(bones) for uid, bones in plan.posed.items()}
     for uid, bone in order.constrained:
@@ -430,12 +435,11 @@ def _all_active(plan: Plan, order: Order) -> list[tuple[Skeleton, str, list[tupl
             counting[uid].add(bone)
     for chain in plan.chains:  # Those that cannot be solved pose nothing, perhaps for this reason.
         counting[chain.rig.uid].update(chain.bones)
-    found: list[tuple[Skeleton, str, list[tuple[str, bool]]]] = []
+    found: list[tuple[Skeleton, list[Active]]] = []
     for uid, rig in plan.rigs.items():
         bones = pose_bones(rig.object)
-        for name in [rig.names[bone] for bone in counting[uid]]:
-            if bones[name].constraints:
-                found.append((rig, name, _active(bones[name])))
+        names = [rig.names[bone] for bone in counting[uid]]
+        found.append((rig, [(n, _active(bones[n])) for n in names if bones[n].constraints]))
     return found
 
 

@@ -13,6 +13,7 @@ import bpy
 from fabrik_solver import Frame
 from fabrik_solver.core.vectors import Vec
 
+from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import Sampler
 from ..blender.errors import report_once
@@ -49,6 +50,7 @@ class SceneSnapshot:
         rigs: Mapping[int, bpy.types.Object],
         touched: Collection[int],
         has_foreign_animation: bool = False,
+        is_played: bool = False,
     ) -> None:
         """Read a scene.
 
@@ -59,6 +61,7 @@ class SceneSnapshot:
             touched: Those whose own channels or settings may have changed since the last reading.
             has_foreign_animation: Whether it has evaluated animation that Blender does not flush
                 to the original data, as in a render.
+            is_played: Whether nothing but animation may have changed the other armatures.
         """
         self.plan = plan
         self.depsgraph = depsgraph
@@ -67,6 +70,7 @@ class SceneSnapshot:
         self.time = self.scene.frame_current_final
         self.locations: dict[int, Vec] = {}
         self._has_foreign_animation = has_foreign_animation
+        self._is_played = is_played
         self.evaluated, self.poses, self.failed = self._read_all(touched)
 
     def _read_all(
@@ -93,7 +97,14 @@ class SceneSnapshot:
         channels = PoseChannels(pose_bones(reader.rig.object), reader.rows)
         if self._has_foreign_animation:
             channels = animated_from(now.channels, reader.rig.object, channels)
-        return now, reader.read(now, channels, is_touched)
+        known = self.plan.lookahead.varying
+        if is_touched or not self._is_played:
+            known.pop(uid, None)  # Other channels may be animated now.
+            return now, reader.read(now, channels, is_touched)
+        if uid not in known:
+            known[uid] = reader.varying_in(animation.animated(reader.rig.object))
+        names = known[uid].settings
+        return now, reader.read(now, channels, known[uid].has_channels, bool(names), names)
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
         """Return an evaluated constraint."""

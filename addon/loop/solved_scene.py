@@ -149,7 +149,9 @@ class SolvedScene:
             bone = rig.parents[bone]
         frame = WHOLE
         if bone >= 0:
-            frame = frames[bone] if bone in frames else now.frame(bone)
+            if bone not in frames:
+                frames[bone] = now.frame(bone)
+            frame = frames[bone]
         for bone in reversed(path):
             frame = frames[bone] = self._moved_frame(pose, bone, frame)
         return frame

@@ -90,13 +90,13 @@ def _solution(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResu
     if isinstance(unit, ChainPlan):
         inputs = read_chain(solved, unit)
         return inputs and (_cached(unit, inputs, frame) or _solve_chain(unit, pose, inputs))
-    if isinstance(unit, PrePassBone):
-        inputs = unit.read(solved)
-        if inputs is None:
-            return None
-        return _cached(unit, inputs, frame) or unit.solve(solved, inputs)
-    tree_input = read_tree(solved, unit)
-    return _cached(unit, tree_input, frame) or solve_tree(unit, pose, tree_input)
+    if isinstance(unit, TreePlan):
+        tree_input = read_tree(solved, unit)
+        return _cached(unit, tree_input, frame) or solve_tree(unit, pose, tree_input)
+    inputs = unit.read(solved)
+    if inputs is None:
+        return None
+    return _cached(unit, inputs, frame) or unit.solve(solved, inputs)
 
 
 def _unposed(unit: Unit, report: Report) -> SolveResult:

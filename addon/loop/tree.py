@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import dist, isfinite
+from math import dist, inf, isfinite
 from typing import NamedTuple, cast
 
 from fabrik_solver import (
@@ -20,6 +20,7 @@ from fabrik_solver import (
     pose_body,
     seen_from,
 )
+from fabrik_solver.core.vectors import Mat3, mat_determinant
 
 from ..blender.errors import ProblemError, listed
 from ..blender.messages import msg
@@ -40,6 +41,9 @@ from .results import LIMITED, OFF, Report, SolveResult, explanation
 from .solved_pose import SolvedPose
 from .solved_scene import SolvedScene
 from .tree_plan import TreePlan
+
+REGULAR = 1e-9
+"""The share of the largest possible determinant from which on axes count as regular."""
 
 
 class TreeInput(NamedTuple):
@@ -64,7 +68,9 @@ def read_tree(solved: SolvedScene, tree: TreePlan) -> TreeInput:
     parent = WHOLE if tree.root_parent < 0 else solved.frame(tree.rig, tree.root_parent)
     chains = tuple(_member_input(solved, chain) for chain in tree.chains)
     beneath = pose.beneath(tree.bones) if tree.is_layered else None
-    channels = (*pose.fk.bits_of(tree.runs, -1), beneath)
+    if pose.fk.stamp != tree.stamp:
+        tree.stamp, tree.bits = pose.fk.stamp, pose.fk.bits_of(tree.runs, -1)
+    channels = (*tree.bits, beneath)
     if tree.start_source is None:
         return TreeInput(parent, channels, chains)
     return TreeInput(
@@ -81,11 +87,25 @@ def _member_input(solved: SolvedScene, chain: ChainPlan) -> SolveInput | Report:
         places = (*inputs.target, *(inputs.pole or ()))
         if not all(isfinite(number) for number in places):
             raise not_finite_error(chain, inputs, chain.rig.from_world(inputs.world))
-        if chain.stretches:
+        if chain.stretches and not _has_length(chain, inputs):
             input_of(chain, pose, inputs)  # Raises if it cannot stretch.
     except ProblemError as problem:
         return Report("INVALID", message=str(problem))
     return inputs
+
+
+def _has_length(chain: ChainPlan, inputs: SolveInput) -> bool:
+    """Return whether a chain is known to have a length: it had one, and only its parent moved."""
+    known, parent = chain.input, inputs.fk_state.parent
+    if known is None or known.parent == parent:
+        return known is not None
+    return _is_regular(known.parent[0]) and _is_regular(parent[0])
+
+
+def _is_regular(axes: Mat3) -> bool:
+    """Return whether axes are far from giving any vector zero length; False if not finite."""
+    largest = max(map(abs, axes))
+    return REGULAR * largest * largest * largest < abs(mat_determinant(axes)) < inf
 
 
 def solve_tree(tree: TreePlan, pose: SolvedPose, inputs: TreeInput) -> SolveResult:
@@ -178,6 +198,23 @@ def _pull_of(tree: TreePlan, chain: ChainPlan, pose: SolvedPose, inputs: SolveIn
 
 
 def _input_of(tree: TreePlan, pose: SolvedPose, inputs: TreeInput) -> BodyInput:
+    """Return a tree in its FK pose; only its parent has moved, mostly."""
+    key = inputs.channels, [isinstance(c, SolveInput) and c.fk_state[1:] for c in inputs.chains]
+    if tree.body is None or tree.body[0] != key:
+        tree.body = key, _read_body(tree, pose, inputs)
+    body = tree.body[1]
+    return BodyInput(
+        body.bones,
+        body.locals,
+        body.parents,
+        inputs.parent,
+        body.members,
+        body.limits,
+        body.stiffness,
+    )
+
+
+def _read_body(tree: TreePlan, pose: SolvedPose, inputs: TreeInput) -> BodyInput:
     places = {bone: place for place, bone in enumerate(tree.bones)}
     limits: list[Limit | None] = [None] * len(places)
     stiffness = [0.0] * len(places)

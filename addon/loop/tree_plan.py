@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fabrik_solver import BodyInput
 from fabrik_solver.core.vectors import Vec
 
 from ..blender.errors import listed
@@ -32,6 +33,9 @@ class TreePlan:
         root_parent: The parent of the first bone, -1 if it has none.
         is_layered: Whether a constraint earlier in the list poses some of its bones.
         start_source: Gives the pose to solve from, if any of the chains is continuous.
+        bits: `FkPose.bits_of` its bones.
+        stamp: The `FkPose.stamp` that they were read at.
+        body: The tree in its FK pose, after the inputs that it was made from.
         last: The result of the last update.
         results: Cached results, by frame.
     """
@@ -44,6 +48,9 @@ class TreePlan:
     root_parent: int = field(init=False)
     is_layered: bool = False
     start_source: StartSource | None = field(init=False)
+    bits: tuple[object, ...] = ()
+    stamp: tuple[int, int] | None = None
+    body: tuple[object, BodyInput] | None = None
     last: SolveResult | None = None
     results: dict[float, SolveResult] = field(default_factory=dict)
     _rest_bends: list[Bends] | None = None

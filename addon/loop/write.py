@@ -12,8 +12,6 @@ from contextlib import suppress
 from itertools import chain as chained
 from typing import Any, NamedTuple
 
-from fabrik_solver.core.vectors import Vec
-
 from ..blender.access import pose_bones, set_channel
 from ..blender.animated_values import Values, restore
 from ..blender.curves import MutedCopy
@@ -30,12 +28,11 @@ from ..blender.rotation import (
     floats,
     gather,
     runs_of,
-    transfer,
 )
 from ..blender.skeleton import Skeleton, forget_bones
 from .fk_pose import ChannelGroup, FkPose
 from .properties import FabrikConstraint, settings
-from .results import Report
+from .results import Report, SolveResult
 from .solved_pose import SolvedPose
 
 
@@ -138,6 +135,19 @@ _flushed: list[tuple[Skeleton, Values]] = []
 """Armatures with values that the animation of another depsgraph has replaced."""
 
 
+class Encoded(NamedTuple):
+    """A result as channel values.
+
+    Attributes:
+        result: The result.
+        values: The values of each channel of each bone, after the index of the first among those
+            of all slots.
+    """
+
+    result: SolveResult
+    values: list[tuple[int, array[float]]]
+
+
 class PoseWriter:
     """Writes an armature at each update.
 
@@ -160,23 +170,31 @@ class PoseWriter:
         self.shown: Mapping[tuple[int, ...], Sequence[Report]] = {}
         self._bones: list[Sequence[int]] = []
         self._runs: list[Run] = []
+        self._inputs = array("f")
+        self._results: list[SolveResult] | None = None
+        self._encoded: dict[int, Encoded] = {}
 
     def compose(self, pose: SolvedPose) -> bool:
-        """Compose the channel values of a solved pose; return whether they changed."""
+        """Compose the channel values of a solved pose; return whether they changed.
+
+        An unchanged FK pose and results of unchanged inputs are the same objects as before.
+        """
         self.reports = pose.reports or self.reports
-        numbers = self._numbers(pose) if pose.fk.groups else array("f")
+        fk, results = pose.fk, pose.results
+        if fk.inputs is not self._inputs:
+            self._inputs, self._results, self._encoded = fk.inputs, None, {}
+        if self._results is not None and [*map(id, results)] == [*map(id, self._results)]:
+            return False
+        numbers = self._numbers(pose) if fk.groups else array("f")
         before = self.composed
-        self.composed = [(group, group.of_slots(numbers)) for group in pose.fk.groups]
+        self.composed = [(group, group.of_slots(numbers)) for group in fk.groups]
+        self._results = results[:]
         return self.composed != before
 
     def _numbers(self, pose: SolvedPose) -> array[float]:
         """Return the solved or FK values of all bones, four numbers per slot."""
         fk = pose.fk
         numbers = fk.inputs[:]
-        if pose.locations:
-            _scatter(numbers, self.rig.slot(LOCATION, 0), pose.locations)
-        if pose.scales:
-            _scatter(numbers, self.rig.slot(SCALE, 0), pose.scales)
         if fk.has_only_quaternions:
             # Their signs are compatible with the FK pose already.
             rotations = [result.rotations for result in pose.results]
@@ -184,12 +202,16 @@ class PoseWriter:
             for first, last, place in self._runs_of(pose):
                 end = place + last - first
                 numbers[first * 4 : last * 4] = found[place * 4 : end * 4]
-            return numbers
-        for bone, rotation in pose.rotations.items():
-            values = given = fk.numbers(bone)
-            if rotation != fk.rotation(bone):  # An unchanged rotation keeps its channel values.
-                values = channel_values(fk.modes[bone], rotation, given)
-            numbers[bone * 4 : bone * 4 + len(values)] = array("f", values)
+            if not pose.locations and not pose.scales:
+                return numbers
+        before = self._encoded
+        self._encoded = {
+            id(result): before.get(id(result)) or Encoded(result, _channels_of(fk, result))
+            for result in pose.results
+        }
+        for encoded in self._encoded.values():
+            for first, values in encoded.values:
+                numbers[first : first + len(values)] = values
         return numbers
 
     def _runs_of(self, pose: SolvedPose) -> list[Run]:
@@ -201,15 +223,29 @@ class PoseWriter:
 
     def is_shown(self, evaluated: PoseChannels) -> bool:
         """Return whether evaluated channels have the composed values."""
-        shown = [group.of(evaluated) == numbers for group, numbers in self.composed]
-        return bool(shown) and all(shown)
+        for group, composed in self.composed:
+            if group.of(evaluated) != composed:
+                return False
+        return bool(self.composed)
 
 
-def _scatter(numbers: array[float], first: int, solved: Mapping[int, Vec]) -> None:
-    """Copy solved locations or scales into the numbers of all slots, from the first slot on."""
-    threes = array("f", [*chained.from_iterable(solved.values())])
-    for run in runs_of([first + bone for bone in solved]):
-        transfer(threes, 3, run[2], numbers, 4, run)
+def _channels_of(fk: FkPose, result: SolveResult) -> list[tuple[int, array[float]]]:
+    """Return a result as channel values (see `Encoded`), without the rotations of quaternions."""
+    found = [
+        (fk.rig.slot(kind, bone) * 4, array("f", values))
+        for kind, solved in ((LOCATION, result.locations), (SCALE, result.scales))
+        for bone, values in solved.items()
+    ]
+    if fk.has_only_quaternions:
+        return found
+    numbers = iter(result.rotations)
+    rotations = zip(numbers, numbers, numbers, numbers, strict=True)
+    for bone, rotation in zip(result.bones, rotations, strict=True):
+        values = given = fk.numbers(bone)
+        if rotation != fk.rotation(bone):  # An unchanged rotation keeps its channel values.
+            values = channel_values(fk.modes[bone], rotation, given)
+        found.append((bone * 4, array("f", values)))
+    return found
 
 
 def write_ahead(

@@ -1016,7 +1016,8 @@ def test_selected_and_renamed_bones_flag_nothing_of_their_armature_and_posed_one
 
     def look(depsgraph: bpy.types.Depsgraph) -> None:
         items: dict[Any, Any] = {item.id.original: item for item in depsgraph.updates}
-        flags.append([getattr(items[rig.data], flag) for flag in updates.FLAGS])
+        kinds = ("geometry", "transform", "shading")
+        flags.append([getattr(items[rig.data], f"is_updated_{kind}") for kind in kinds])
         geometry.append(items[rig].is_updated_geometry)
 
     selectable = rig.pose.bones[0] if bpy.app.version >= (5, 0) else rig.data.bones[0]
