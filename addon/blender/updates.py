@@ -13,9 +13,10 @@ from .access import session_uid
 
 
 class Updates:
-    """The data-blocks that a depsgraph has updated, each read on first use.
+    """The data-blocks that a depsgraph has updated.
 
-    It holds references to them, so it must not outlive the update.
+    They are read at once, on first use, as tags add to the list and an evaluation clears it. It
+    holds references to them, so it must not outlive the update.
     """
 
     def __init__(self, depsgraph: bpy.types.Depsgraph) -> None:
@@ -23,25 +24,38 @@ class Updates:
         self._depsgraph = depsgraph
 
     @cached_property
+    def _rows(self) -> tuple[list[bpy.types.ID], list[bool], list[bool], list[bool]]:
+        updates: Any = self._depsgraph.updates
+        return (
+            [update.id.original for update in updates],
+            _column(self._depsgraph, "is_updated_geometry"),
+            _column(self._depsgraph, "is_updated_transform"),
+            _column(self._depsgraph, "is_updated_shading"),
+        )
+
+    def __len__(self) -> int:
+        """Return how many there are, without reading them."""
+        return len(self._depsgraph.updates)
+
+    @property
     def blocks(self) -> list[bpy.types.ID]:
         """The originals of the data-blocks."""
-        updates: Any = self._depsgraph.updates
-        return [update.id.original for update in updates]
+        return self._rows[0]
 
-    @cached_property
+    @property
     def geometry(self) -> list[bool]:
         """Whether their geometry was updated, as that of posed armatures."""
-        return _column(self._depsgraph, "is_updated_geometry")
+        return self._rows[1]
 
-    @cached_property
+    @property
     def transform(self) -> list[bool]:
         """Whether their transform was updated."""
-        return _column(self._depsgraph, "is_updated_transform")
+        return self._rows[2]
 
-    @cached_property
+    @property
     def shading(self) -> list[bool]:
         """Whether their shading was updated."""
-        return _column(self._depsgraph, "is_updated_shading")
+        return self._rows[3]
 
     @property
     def has_armatures(self) -> bool:

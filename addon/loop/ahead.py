@@ -10,7 +10,7 @@ import bpy
 
 from fabrik_solver.core.vectors import Vec
 
-from ..blender.curves import MutedCopy, Sampler, mute_copy
+from ..blender.curves import Sampler, mute_copy
 from ..blender.errors import report_once
 from ..blender.skeleton import matrix3
 from .evaluated import Evaluated
@@ -77,11 +77,8 @@ def solve_ahead(
     played = set[int]() if frame is None else foreseen & (rigs | plan.lookahead.replaced.keys())
     graph = _flushed(graphs) if may_mute and not may_be_rebuilt else None
     for uid in changed | copied | played:
-        if uid in plan.lookahead.mode_animated:
-            continue
-        muted = None if graph is None or uid not in foreseen else _mute_posed(plan, uid, graph)
-        fk = None if muted is None else plan.readers[uid].last
-        write_ahead(plan.writers[uid], plan.lookahead.animated[uid], muted, fk)
+        if uid not in plan.lookahead.mode_animated:
+            _write_ahead(plan, uid, uid in foreseen, frame, graph)
     for uid in changed:
         plan.rigs[uid].object.update_tag(refresh={"OBJECT"})
 
@@ -97,13 +94,40 @@ def _flushed(graphs: Iterable[bpy.types.Depsgraph]) -> bpy.types.Depsgraph | Non
     return found[0] if found and not found[0].id_type_updated("ACTION") else None
 
 
-def _mute_posed(plan: Plan, uid: int, graph: bpy.types.Depsgraph) -> MutedCopy | None:
-    """Mute the F-curves of an armature's posed channels for the coming evaluation, if possible."""
-    curves = plan.lookahead.replaced.get(uid)
+def _write_ahead(
+    plan: Plan,
+    uid: int,
+    is_foreseen: bool,
+    frame: float | None,
+    graph: bpy.types.Depsgraph | None,
+) -> None:
+    """Write the composed values of an armature, as far as its animation does not overwrite them.
+
+    At a frame F-curves of posed slots are muted; what they give was read. An edit evaluates the
+    animation only in rare cases, which are found out afterwards.
+
+    Args:
+        plan: The plan.
+        uid: The armature.
+        is_foreseen: Whether the values were composed for this evaluation.
+        frame: The frame; None for an edit.
+        graph: The depsgraph to mute them in; None if that is not possible.
+    """
+    writer, animated = plan.writers[uid], plan.lookahead.animated[uid]
+    curves = plan.lookahead.replaced.get(uid) if is_foreseen else None
     if curves is None:
-        return None
-    curves.restrict(plan.readers[uid].posed)
-    return mute_copy(curves, graph)
+        write_ahead(writer, animated)
+        return
+    reader = plan.readers[uid]
+    curves.restrict(reader.posed)
+    if frame is None:
+        write_ahead(writer, (), curves)
+        return
+    muted = None if graph is None else mute_copy(curves, graph)
+    if muted is None:
+        write_ahead(writer, animated)
+    else:
+        write_ahead(writer, (), muted=muted, fk=reader.last)
 
 
 def _has_new_animation(plan: Plan, graphs: Iterable[bpy.types.Depsgraph]) -> bool:

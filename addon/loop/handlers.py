@@ -59,7 +59,7 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         graphs = graphs_of(scene)
         _tagged = tagged_in(graphs)
         # What handlers after ours write over F-curves has no effect.
-        may_mute = _is_last("frame_change_pre" if is_frame_change else "depsgraph_update_pre")
+        may_mute = is_frame_change and _is_last("frame_change_pre")
         solve_ahead(scene, graphs, is_frame_change, _tagged, may_mute)
     except ReferenceError:
         _give_up()  # Something was removed without notice.

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..blender.access import pose_bones, set_channel
 from ..blender.animated_values import Values, restore
-from ..blender.curves import MutedCopy
+from ..blender.curves import Curves, MutedCopy
 from ..blender.listeners import Listeners, on_invalidate
 from ..blender.messages import store
 from ..blender.rotation import (
@@ -76,6 +76,17 @@ class ChannelBuffer:
             return False
         return True
 
+    def components_of(self, curves: Curves) -> list[int]:
+        """Return the indices of the values that F-curves set."""
+        curves.refresh()
+        places = {bone: place for place, bone in enumerate(self.bones)}
+        keyed = curves.bone_places.get(self.channel, ())
+        return [
+            places[bone] * self.size + index
+            for bone, index, *_ in keyed
+            if bone in places and index < self.size
+        ]
+
     def read(self) -> array[float]:
         """Return the values of the channel."""
         if self._are_few:
@@ -119,12 +130,14 @@ class Overwrite(NamedTuple):
         played: Its values after the evaluation of the frame that they were written ahead of, if
             F-curves that are muted meanwhile would have changed them.
         written: The values that were written.
+        curves: F-curves that overwrite them if the evaluation includes the animation.
     """
 
     buffer: ChannelBuffer
     before: array[float]
     played: array[float]
     written: array[float]
+    curves: Curves | None
 
 
 _overwrites: list[Overwrite] = []
@@ -249,28 +262,29 @@ def _channels_of(fk: FkPose, result: SolveResult) -> list[tuple[int, array[float
 
 
 def write_ahead(
-    writer: PoseWriter, animated: Collection[int], muted: MutedCopy | None, fk: FkPose | None
+    writer: PoseWriter,
+    animated: Collection[int],
+    curves: Curves | None = None,
+    muted: MutedCopy | None = None,
+    fk: FkPose | None = None,
 ) -> None:
     """Write the composed values over the FK pose, ahead of an evaluation.
 
-    Animated slots are skipped, unless their F-curves are muted: animation would overwrite them, and
-    its values could not be told from ours afterwards.
-
     Args:
         writer: The armature.
-        animated: The slots that F-curves or drivers set.
-        muted: Their F-curves, if they are muted for the evaluation.
-        fk: The FK pose that they would give.
+        animated: Slots that are skipped, as animation would overwrite them.
+        curves: F-curves that overwrite others if the evaluation includes the animation.
+        muted: F-curves of others, if they are muted for the evaluation.
+        fk: The FK pose that these would give.
     """
     if muted is not None:
         _muted.append(muted)
-        animated = ()
     for group, composed in writer.composed:
         bones = group.bones
         if animated:
             bones = [bone for bone in bones if group.first + bone not in animated]
         played = None if fk is None else array("f", group.of_slots(fk.inputs))
-        _write(writer, group, composed, bones, played)
+        _write(writer, group, composed, bones, played, curves)
 
 
 def write_pose(writer: PoseWriter, is_quiet: bool = False) -> None:
@@ -290,6 +304,7 @@ def _write(
     composed: bytes,
     bones: Sequence[int],
     played: array[float] | None = None,
+    curves: Curves | None = None,
     is_quiet: bool = False,
 ) -> None:
     if not bones:
@@ -302,7 +317,7 @@ def _write(
     played = before if played is None else played
     if written == before == played:
         return
-    _overwrites.append(Overwrite(buffer, before, played, written))
+    _overwrites.append(Overwrite(buffer, before, played, written, curves))
     if is_quiet:
         buffer.write_quietly(written)
     else:
@@ -336,7 +351,7 @@ def restore_fk_pose(has_new_bones: bool, is_played: bool = False) -> None:
             else:
                 present = over.buffer.read()
                 over.buffer.write_quietly(
-                    fk if present == over.written else _merged(present, over.written, fk)
+                    fk if present == over.written else _merged(over, present, fk)
                 )
         except ReferenceError:
             continue  # The armature was removed.
@@ -349,26 +364,36 @@ def restore_fk_pose(has_new_bones: bool, is_played: bool = False) -> None:
             _muted.pop().undo()
 
 
-def _merged(
-    present: Sequence[float], written: Sequence[float], fk: Sequence[float]
-) -> array[float]:
-    """Return the FK pose, except for values that were changed since they were written."""
-    pairs = zip(present, written, fk, strict=True)
-    return array("f", [own if now == was else now for now, was, own in pairs])
+def _merged(over: Overwrite, present: array[float], fk: array[float]) -> array[float]:
+    """Return the FK pose, except for values that were changed since they were written.
+
+    If F-curves have changed any, they count as having set all of theirs: a value that happens to be
+    the same as what was written is one of them as well.
+    """
+    pairs = zip(present, over.written, fk, strict=True)
+    merged = array("f", [own if now == was else now for now, was, own in pairs])
+    keyed = [] if over.curves is None else over.buffer.components_of(over.curves)
+    if any(present[i] != over.written[i] for i in keyed):
+        for i in keyed:
+            merged[i] = present[i]
+    return merged
 
 
 def _restore_by_name(over: Overwrite, fk: array[float]) -> None:
     """Restore bones by name, after the bones of an armature or their order changed."""
     buffer, size = over.buffer, over.buffer.size
     bones = pose_bones(buffer.rig.object)
-    for place, i in enumerate(buffer.bones):
-        bone = bones.get(buffer.rig.names[i])
-        if bone is None:
-            continue
-        setter = bone.path_resolve(buffer.channel, False)
-        present = array("f", getattr(bone, buffer.channel))
-        part = slice(place * size, (place + 1) * size)
-        setter.foreach_set(_merged(present, over.written[part], fk[part]))
+    found = [bones.get(buffer.rig.names[i]) for i in buffer.bones]
+    present = over.written[:]
+    for place, bone in enumerate(found):
+        if bone is not None:
+            values = array("f", getattr(bone, buffer.channel))
+            present[place * size : (place + 1) * size] = values
+    merged = _merged(over, present, fk)
+    for place, bone in enumerate(found):
+        if bone is not None:
+            setter = bone.path_resolve(buffer.channel, False)
+            setter.foreach_set(merged[place * size : (place + 1) * size])
 
 
 class SavedPose:
