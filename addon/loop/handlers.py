@@ -58,8 +58,10 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         dependencies.declare_pending()
         graphs = graphs_of(scene)
         _tagged = tagged_in(graphs)
-        # What handlers after ours write over F-curves has no effect.
-        may_mute = is_frame_change and _is_last("frame_change_pre")
+        # What handlers after ours write over F-curves has no effect, and while a render runs in
+        # another thread, the window may be evaluated meanwhile.
+        is_rendering = bpy.app.is_job_running("RENDER")
+        may_mute = is_frame_change and _is_last("frame_change_pre") and not is_rendering
         solve_ahead(scene, graphs, is_frame_change, _tagged, may_mute)
     except ReferenceError:
         _give_up()  # Something was removed without notice.
