@@ -101,6 +101,8 @@ def match_pose(
     for new in replacements:
         if new.has_pole:
             posed = _fk_chain(armature, new.chain, fk)
+            if not any(posed.axis):
+                continue  # It has no size, and thus no side to be turned to.
             new.constraint.pole_angle = _wrapped(new.turn(fk[new.chain.bones[0]], posed))
     for new in replacements:
         new.constraint.enabled = new.is_on

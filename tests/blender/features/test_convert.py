@@ -187,6 +187,22 @@ def test_a_limb_goes_on_as_before_when_its_target_moves(seed: int) -> None:
         assert (a - b).length < 5.0 * NEAR
 
 
+@pytest.mark.parametrize("is_ours", (True, False), ids=("ours", "Blender's"))
+def test_a_limb_without_size_is_converted_though_it_faces_no_pole(is_ours: bool) -> None:
+    """Scaled to zero it has no axis to be turned about, and keeps the angle of its pole."""
+    rig, pole = make_chain(3), make_empty("Pole", (0, -2, 0.5))
+    target = make_empty("Target", (0.3, 0.4, 0.5))
+    if is_ours:
+        add_constraint(rig, "B2", target, pole_target=pole)
+    else:
+        add_native(rig, "B2", target=target, pole_target=pole, pole_angle=0.3)
+    rig.pose.bones["B0"].scale = (0.0, 0.0, 0.0)
+    update()
+    assert (to_blender(rig, 0) if is_ours else from_blender(rig)).names
+    count = len(rig.pose.bones["B2"].constraints), len(rig.fabrik.constraints)
+    assert count == ((1, 0) if is_ours else (0, 1))
+
+
 @pytest.mark.parametrize("is_muted", (False, True))
 @pytest.mark.parametrize("flexed", (0.0, 0.08))
 def test_a_straight_limb_faces_its_pole_as_before_whatever_its_rolls(
