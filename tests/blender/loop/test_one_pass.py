@@ -279,6 +279,9 @@ def test_another_view_layer_shows_keyed_bones_with_the_same_pose(rig: bpy.types.
         assert muted_curves(rig) == [] and not any(curve.mute for curve in other)
 
 
+@pytest.mark.skipif(
+    not bpy.app.build_options.alembic, reason="this Blender was built without Alembic"
+)
 def test_a_pose_that_is_not_keyed_yet_survives_an_export(
     rig: bpy.types.Object, tmp_path: Path
 ) -> None:
