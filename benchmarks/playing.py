@@ -8,7 +8,7 @@ a machine that is busy for a while slows down all of them.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -51,10 +51,13 @@ class Score:
         return median(self.again) / median(other.again)
 
 
-def play(scene: bpy.types.Scene, frames: Iterable[int]) -> list[float]:
-    """Return the time of each frame, in seconds."""
+def play(
+    scene: bpy.types.Scene, frames: Iterable[int], before: Callable[[], object] = int
+) -> list[float]:
+    """Return the time of each frame, in seconds, without that of a function called before it."""
     times: list[float] = []
     for frame in frames:
+        before()
         start = perf_counter()
         scene.frame_set(frame)
         times.append(perf_counter() - start)
@@ -68,7 +71,11 @@ def warm_up(scene: bpy.types.Scene, first: int) -> None:
 
 
 def in_turns(
-    folder: Path, variants: Sequence[str], blocks: Sequence[range], passes: int = 2
+    folder: Path,
+    variants: Sequence[str],
+    blocks: Sequence[range],
+    passes: int = 2,
+    before: Callable[[], object] = int,
 ) -> dict[str, Score]:
     """Time blocks of frames of several variants alternately.
 
@@ -77,15 +84,16 @@ def in_turns(
         variants: Their names.
         blocks: The frames; none twice, so that each is new in the first pass.
         passes: How often a block is played.
+        before: Called before each frame.
     """
     scores = {variant: Score() for variant in variants}
     for number, block in enumerate(blocks):
         for variant in variants if number % 2 == 0 else reversed(variants):
             with opened(folder, variant) as scene:
                 warm_up(scene, block[0])
-                scores[variant].first += play(scene, block)
+                scores[variant].first += play(scene, block, before)
                 for _ in range(passes - 1):
-                    scores[variant].again += play(scene, block)
+                    scores[variant].again += play(scene, block, before)
     return scores
 
 
