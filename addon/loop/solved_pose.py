@@ -93,9 +93,11 @@ class SolvedPose:
 
     def posed_local(self, bone: int) -> Local:
         """Return the local channels of a bone that a chain poses, as solved so far."""
-        local = self.fk.local(bone, self.rotations.get(bone))
-        if bone not in self.locations and bone not in self.scales:
+        local = self.fk.posed(bone)
+        rotation = self.rotations.get(bone)
+        location, scale = self.locations.get(bone), self.scales.get(bone)
+        if rotation is None and location is None and scale is None:
             return local
-        is_free = bone in self.locations and bone not in self.fk.rig.connected
-        location = self.locations[bone] if is_free else local.location
-        return Local(location, local.rotation, self.scales.get(bone, local.scale))
+        if location is None or bone in self.fk.rig.connected:
+            location = local.location
+        return Local(location, rotation or local.rotation, scale or local.scale)

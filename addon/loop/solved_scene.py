@@ -130,9 +130,12 @@ class SolvedScene:
 
     def frame(self, rig: Skeleton, bone: int) -> Frame:
         """Return the frame of a bone in armature space."""
-        frames = self._frames.setdefault(rig.uid, {})
-        if bone in frames:
-            return frames[bone]
+        frames = self._frames.get(rig.uid)
+        if frames is None:
+            frames = self._frames[rig.uid] = {}
+        known = frames.get(bone)
+        if known is not None:
+            return known
         pose = self.poses.get(rig.uid)
         if pose is None:
             rows = Rows(rig.names, ())
@@ -158,10 +161,10 @@ class SolvedScene:
 
     def _moved_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
         rig, rows = pose.fk.rig, pose.fk.rows
-        is_posed = rig.uid in self.rigs and bone in self.plan.posed[rig.uid]
-        local = pose.posed_local(bone) if is_posed else pose.local(bone)
-        axes, head = bone_frame(rig.bone(bone), local, parent)
-        for con in () if is_posed else active_constraints(rows.find(pose.now.bones, bone)):
+        if rig.uid in self.rigs and bone in self.plan.posed[rig.uid]:
+            return bone_frame(rig.bone(bone), pose.posed_local(bone), parent)
+        axes, head = bone_frame(rig.bone(bone), pose.local(bone), parent)
+        for con in active_constraints(rows.find(pose.now.bones, bone)):
             if con.type not in ROTATION_ONLY:  # Its parent carries it as Blender has posed it.
                 above = rig.parents[bone]
                 before = WHOLE if above < 0 else pose.now.frame(above)
