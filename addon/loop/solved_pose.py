@@ -27,8 +27,7 @@ class SolvedPose:
     """
 
     __slots__ = (
-        "_decoded",
-        "_rotations",
+        "_posed_by",
         "fk",
         "locations",
         "now",
@@ -45,8 +44,7 @@ class SolvedPose:
         self.reports: dict[tuple[int, ...], tuple[Report, ...]] = {}
         self.locations: dict[int, Vec] = {}
         self.scales: dict[int, Vec] = {}
-        self._rotations: dict[int, Quat] = {}
-        self._decoded = 0
+        self._posed_by: dict[int, SolveResult] = {}
 
     def add(self, result: SolveResult) -> None:
         """Add a result.
@@ -55,21 +53,23 @@ class SolvedPose:
         connected bone.
         """
         self.results.append(result)
+        self._posed_by.update(dict.fromkeys(result.bones, result))
         if result.scales:
             self.scales.update(result.scales)
         if result.locations:
             self.locations.update(result.locations)
 
-    @property
-    def rotations(self) -> dict[int, Quat]:
-        """Solved local rotations, by bone."""
-        while self._decoded < len(self.results):
-            result = self.results[self._decoded]
-            numbers = iter(result.rotations)
-            rotations = zip(numbers, numbers, numbers, numbers, strict=True)
-            self._rotations.update(zip(result.bones, rotations, strict=True))
-            self._decoded += 1
-        return self._rotations
+    def rotation(self, bone: int) -> Quat | None:
+        """Return the solved local rotation of a bone; None if it has none yet."""
+        result = self._posed_by.get(bone)
+        if result is None:
+            return None
+        bones = result.bones
+        i = bone - bones[0]  # Mostly the bones of a chain are consecutive.
+        if not 0 <= i < len(bones) or bones[i] != bone:
+            i = bones.index(bone)
+        w, x, y, z = result.rotations[4 * i : 4 * i + 4]
+        return (w, x, y, z)
 
     @property
     def settings(self) -> Sequence[AnimatedSettings]:
@@ -78,8 +78,8 @@ class SolvedPose:
 
     def beneath(self, bones: Sequence[int]) -> tuple[object, ...]:
         """Return the solved channels of some bones, which a layer starts from."""
-        rotations, locations, scales = self.rotations, self.locations, self.scales
-        return tuple([(rotations.get(b), locations.get(b), scales.get(b)) for b in bones])
+        rotation, locations, scales = self.rotation, self.locations, self.scales
+        return tuple([(rotation(b), locations.get(b), scales.get(b)) for b in bones])
 
     def local(self, bone: int) -> Local:
         """Return the evaluated local channels of a bone that no chain poses."""
@@ -94,7 +94,7 @@ class SolvedPose:
     def posed_local(self, bone: int) -> Local:
         """Return the local channels of a bone that a chain poses, as solved so far."""
         local = self.fk.posed(bone)
-        rotation = self.rotations.get(bone)
+        rotation = self.rotation(bone)
         location, scale = self.locations.get(bone), self.scales.get(bone)
         if rotation is None and location is None and scale is None:
             return local

@@ -155,14 +155,18 @@ class SolvedScene:
             if bone not in frames:
                 frames[bone] = now.frame(bone)
             frame = frames[bone]
+        posed = self.plan.posed[rig.uid] if rig.uid in self.rigs else ()
         for bone in reversed(path):
-            frame = frames[bone] = self._moved_frame(pose, bone, frame)
+            if bone in posed:
+                frame = bone_frame(rig.bone(bone), pose.posed_local(bone), frame)
+            else:
+                frame = self._carried_frame(pose, bone, frame)
+            frames[bone] = frame
         return frame
 
-    def _moved_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
+    def _carried_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
+        """Return the frame of a bone that no chain poses, given that of its parent."""
         rig, rows = pose.fk.rig, pose.fk.rows
-        if rig.uid in self.rigs and bone in self.plan.posed[rig.uid]:
-            return bone_frame(rig.bone(bone), pose.posed_local(bone), parent)
         axes, head = bone_frame(rig.bone(bone), pose.local(bone), parent)
         for con in active_constraints(rows.find(pose.now.bones, bone)):
             if con.type not in ROTATION_ONLY:  # Its parent carries it as Blender has posed it.
