@@ -54,6 +54,11 @@ class Snapshot(Protocol):
         ...
 
     @property
+    def frame_rate(self) -> float:
+        """The frame rate of the scene, in frames per second."""
+        ...
+
+    @property
     def depsgraph(self) -> bpy.types.Depsgraph:
         """The depsgraph that is read."""
         ...

@@ -27,7 +27,7 @@ from fabrik_solver.core.vectors import (
     unit,
 )
 
-from ..blender.access import rest_bone
+from ..blender.access import frame_rate, rest_bone
 from ..blender.relations import ROTATION_ONLY, active_constraints, constraint_point, is_predictable
 from ..blender.rotation import Rows
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
@@ -69,6 +69,7 @@ class SolvedScene:
             uid: SolvedPose(fk, snapshot.evaluated[uid]) for uid, fk in snapshot.poses.items()
         }
         self.worlds: dict[int, Frame] = {}
+        self._frame_rate: float | None = None
         self._frames: dict[int, dict[int, Frame]] = {}
         self._linked = set[int]()  # Armatures with frames that depend on more than their parents.
         self.failed: Collection[object] = snapshot.failed
@@ -77,6 +78,13 @@ class SolvedScene:
     def scene(self) -> bpy.types.Scene:
         """The scene, as far as its settings are concerned."""
         return self.snapshot.scene
+
+    @property
+    def frame_rate(self) -> float:
+        """The frame rate of the scene, in frames per second."""
+        if self._frame_rate is None:
+            self._frame_rate = frame_rate(self.scene)
+        return self._frame_rate
 
     @property
     def depsgraph(self) -> bpy.types.Depsgraph:

@@ -15,7 +15,6 @@ from fabrik_solver.core.vectors import Vec, mat_apply
 from fabrik_solver.motion.damping import mean, moments
 from fabrik_solver.motion.look import UNLIMITED, Look, look_in_world
 
-from ...blender.access import frame_rate
 from ...blender.axes import AXES, axis_items
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
@@ -211,7 +210,7 @@ def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
     Raises:
         UntraceableError: If they are unknown.
     """
-    samples, time = _samples(damping * frame_rate(snapshot.scene)), snapshot.time
+    samples, time = _samples(damping * snapshot.frame_rate), snapshot.time
     frames = [time - ago for ago, _ in samples]
     places = places_at(snapshot, cast(Point, chain.target), chain.rig, frames)
     if places is None:
