@@ -19,9 +19,6 @@ LINEAR, BEZIER = 1, 2
 FREE, VECTOR, AUTO_CLAMPED = 0, 2, 4
 """Handle types, as Blender stores them."""
 
-KEYFRAME = 0
-"""The key type Keyframe, as Blender stores it."""
-
 NEAR = 1e-3
 """The distance, in frames, up to which keys count as being at the same frame."""
 
@@ -265,11 +262,11 @@ def _append(curve: Any, frames: Sequence[float], values: Sequence[float], is_lin
     points.add(len(frames))
     _set_column(points, "co", _pairs(frames, values), start)
     handle = VECTOR if is_linear else AUTO_CLAMPED
+    # The preferences set these for new keys. Their type is always Keyframe.
     properties = {
         "interpolation": LINEAR if is_linear else BEZIER,
         "handle_left_type": handle,
         "handle_right_type": handle,
-        "type": KEYFRAME,
     }
     for name, value in properties.items():
         _set_column(points, name, array("i", [value]) * len(frames), start)

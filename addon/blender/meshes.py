@@ -51,7 +51,7 @@ def note_evaluation(depsgraph: bpy.types.Depsgraph, updates: Updates, is_played:
 
 def note_changes(updates: Updates) -> None:
     """Forget the meshes among some updates whose geometry has changed."""
-    if _tokens and len(updates) > MOST_WALKED:
+    if _tokens and updates.are_more_than(MOST_WALKED):
         _tokens.clear()
     elif _tokens:
         for uid in _tokens.keys() & geometry_in(updates):

@@ -65,10 +65,9 @@ class Surface(NamedTuple):
         return Solid(cast_ray, self.shape.bounds, frame_in(inverse(self.world), world))
 
 
-_shapes: dict[int, Shape] = {}
-
-_tokens: dict[int, object] = {}
-"""What stood for the meshes (see `token_of`) when the shapes were last compared with them."""
+_shapes: dict[int, tuple[object, Shape]] = {}
+"""By object, what stood for its mesh (see `token_of`) when its shape was last compared with it, and
+the shape."""
 
 
 def surface_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, world: Frame) -> Surface:
@@ -120,8 +119,9 @@ def _evaluated(
 
 def _shape_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, mesh: bpy.types.Mesh) -> Shape:
     """Return the cached shape of a mesh, created again if the mesh has changed."""
-    token, shape = token_of(ob, depsgraph), _shapes.get(ob.session_uid)
-    if shape is not None and token is not None and _tokens.get(ob.session_uid) is token:
+    token = token_of(ob, depsgraph)
+    known, shape = _shapes.get(ob.session_uid, (None, None))
+    if shape is not None and token is not None and known is token:
         return shape
     positions = _values(mesh, "position", "vector", "f", 3 * len(mesh.vertices))
     # The edges of corners determine the order of corners in a face.
@@ -133,8 +133,7 @@ def _shape_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, mesh: bpy.ty
     contents = b"".join([positions, *topology])
     if shape is None or shape.contents != contents:
         shape = Shape(contents, BVHTree.FromObject(ob, depsgraph), positions)
-        _shapes[ob.session_uid] = shape
-    _tokens[ob.session_uid] = token
+    _shapes[ob.session_uid] = token, shape
     return shape
 
 
@@ -150,4 +149,3 @@ def _values(mesh: bpy.types.Mesh, name: str, key: str, code: str, count: int) ->
 def forget() -> None:
     """Discard all cached shapes."""
     _shapes.clear()
-    _tokens.clear()

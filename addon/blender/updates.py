@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -33,9 +34,9 @@ class Updates:
             _column(self._depsgraph, "is_updated_shading"),
         )
 
-    def __len__(self) -> int:
-        """Return how many there are, without reading them."""
-        return len(self._depsgraph.updates)
+    def are_more_than(self, count: int) -> bool:
+        """Return whether there are more, without reading them or walking further."""
+        return next(islice(self._depsgraph.updates, count, None), None) is not None
 
     @property
     def blocks(self) -> list[bpy.types.ID]:

@@ -75,7 +75,8 @@ def solve_ahead(
     changed |= {uid for uid, is_new in cached.items() if is_new}
     foreseen = rigs | cached.keys()
     played = set[int]() if frame is None else foreseen & (rigs | plan.lookahead.replaced.keys())
-    graph = _flushed(graphs) if may_mute and not may_be_rebuilt else None
+    can_mute = may_mute and plan.lookahead.replaced and not may_be_rebuilt
+    graph = _flushed(graphs) if can_mute else None
     for uid in changed | copied | played:
         if uid not in plan.lookahead.mode_animated:
             _write_ahead(plan, uid, uid in foreseen, frame, graph)
@@ -119,7 +120,7 @@ def _write_ahead(
         write_ahead(writer, animated)
         return
     reader = plan.readers[uid]
-    curves.restrict(reader.posed)
+    curves.restrict(reader.posed_channels)
     if frame is None:
         write_ahead(writer, (), curves)
         return
@@ -179,11 +180,11 @@ def _cached_pose(plan: Plan, uid: int, frame: float) -> SolvedPose | None:
         return None
     curves = plan.lookahead.replaced.get(uid)
     if curves is not None:
-        posed = reader.posed
+        posed = reader.posed_channels
         curves.restrict(posed)
         coming = Unevaluated(reader.rig, reader.rows, Sampler(curves, frame))
         fk = reader.read(coming, coming.channels, is_touched=True, has_settings=False)
-        if reader.posed is not posed:
+        if reader.posed_channels is not posed:
             return None  # Rotation modes were edited, so that other F-curves count.
     pose = SolvedPose(fk, Evaluated(plan.rigs[uid].object))
     for unit in units:

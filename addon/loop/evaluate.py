@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from itertools import islice
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -372,9 +371,8 @@ def _scope_of(update: Update) -> _Scope:
     if new:
         discard()
         plan = current()
-        updated = {
-            block.session_uid for block in update.updates.blocks
-        }  # The new plan may have other armatures.
+        # The new plan may have other armatures.
+        updated = _updated(update) or set[int]()
         concerned = updated | _depending(plan, updated, is_timed)
         changed = changed | take_followed()
     if not is_frame_change:
@@ -388,14 +386,14 @@ def _scope_of(update: Update) -> _Scope:
     return _Scope(update, plan, evaluated, new, changed, is_foreign(depsgraph), has_new_curves)
 
 
-def _updated(update: Update, most: int | None) -> set[int] | None:
+def _updated(update: Update, most: int | None = None) -> set[int] | None:
     """Return the `session_uid`s of the updated data-blocks; None if there are too many.
 
     Args:
         update: The update.
         most: The largest number to list; None for all.
     """
-    if most is not None and next(islice(update.depsgraph.updates, most, None), None) is not None:
+    if most is not None and update.updates.are_more_than(most):
         return None
     return {block.session_uid for block in update.updates.blocks}
 

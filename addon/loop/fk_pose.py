@@ -166,7 +166,7 @@ class FkReader:
         rows: The bones whose channels are read.
         slots: The slots (see `KINDS`) that chains pose, ascending.
         last: The last FK pose; None before the first reading.
-        posed: The channels that chains posed then, as property names and bones.
+        posed_channels: The channels that chains posed then, as property names and bones.
         derived: What was made of the settings of constraints, until these are read again (see
             `SceneSnapshot.derived`).
     """
@@ -185,7 +185,7 @@ class FkReader:
         self.rig = rig
         self.slots = sorted(slots)
         self.last: FkPose | None = None
-        self.posed: frozenset[tuple[str, int]] = frozenset()
+        self.posed_channels: frozenset[tuple[str, int]] = frozenset()
         self.derived: dict[tuple[int, object], Any] = {}
         self._count = count = len(rig.names)
         self.rows = Rows(rig.names, {*(slot % count for slot in self.slots), *tips})
@@ -333,7 +333,8 @@ class FkReader:
             bone = slot % self._count
             grouped.setdefault((*channel_of(now[slot]), slot - bone), []).append(bone)
         self._groups = [ChannelGroup(*key, bones, runs_of(bones)) for key, bones in grouped.items()]
-        self.posed = frozenset([(one.channel, b) for one in self._groups for b in one.bones])
+        posed = [(group.channel, bone) for group in self._groups for bone in group.bones]
+        self.posed_channels = frozenset(posed)
         self._last_values = [b""] * len(self._groups)
         turned = [slot for slot in self.slots if slot < self._count]
         self._has_only_quaternions = all(now[bone] == QUATERNION for bone in turned)

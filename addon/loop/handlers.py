@@ -17,6 +17,7 @@ from bpy.app.handlers import persistent
 from ..blender import animation
 from ..blender.errors import forget_reported, report_once
 from ..blender.listeners import on_invalidate, on_load
+from ..blender.meshes import forget as forget_meshes
 from ..blender.meshes import note_evaluation
 from ..blender.skeleton import rebuild_poses
 from ..blender.updates import (
@@ -60,8 +61,8 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         _tagged = tagged_in(graphs)
         # What handlers after ours write over F-curves has no effect, and while a render runs in
         # another thread, the window may be evaluated meanwhile.
-        is_rendering = bpy.app.is_job_running("RENDER")
-        may_mute = is_frame_change and _is_last("frame_change_pre") and not is_rendering
+        may_mute = is_frame_change and _is_last("frame_change_pre")
+        may_mute = may_mute and not bpy.app.is_job_running("RENDER")
         solve_ahead(scene, graphs, is_frame_change, _tagged, may_mute)
     except ReferenceError:
         _give_up()  # Something was removed without notice.
@@ -121,7 +122,7 @@ def _is_unedited(depsgraph: bpy.types.Depsgraph, company: bool) -> bool:
 def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     global _is_inside, _is_undone, _tagged
     if _is_inside:
-        note_evaluation(depsgraph, Updates(depsgraph), is_played=False)
+        forget_meshes()
         return
     is_rebuilt = has_new_relations(depsgraph)
     if plan.is_empty() and not is_rebuilt:
@@ -168,8 +169,10 @@ def _catch_up(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt:
             present.look_at_animation()
         note_update(depsgraph)
     started = perf_counter() if timing.is_asked else 0.0
-    kind = is_frame_change, is_played, is_rebuilt, _is_undone
-    if evaluate(Update(depsgraph, updates, *kind, changed, company)) and started:
+    update = Update(
+        depsgraph, updates, is_frame_change, is_played, is_rebuilt, _is_undone, changed, company
+    )
+    if evaluate(update) and started:
         timing.note(started)
 
 

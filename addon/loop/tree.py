@@ -202,16 +202,7 @@ def _input_of(tree: TreePlan, pose: SolvedPose, inputs: TreeInput) -> BodyInput:
     key = inputs.channels, [isinstance(c, SolveInput) and c.fk_state for c in inputs.chains]
     if tree.body is None or tree.body[0] != key:
         tree.body = key, _read_body(tree, pose, inputs)
-    body = tree.body[1]
-    return BodyInput(
-        body.bones,
-        body.locals,
-        body.parents,
-        inputs.parent,
-        body.members,
-        body.limits,
-        body.stiffness,
-    )
+    return tree.body[1].carried(inputs.parent)
 
 
 def _read_body(tree: TreePlan, pose: SolvedPose, inputs: TreeInput) -> BodyInput:

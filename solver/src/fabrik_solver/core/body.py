@@ -268,17 +268,21 @@ class BodyInput:
         self.stiffness = stiffness or [0.0] * len(bones)
         self.start = None
 
-    def started(self, rotations: Sequence[Quat], location: Vec) -> "BodyInput":
-        """Return the same body with another start: rotations, and the first bone's location."""
-        other = BodyInput(
+    def carried(self, frame: Frame) -> "BodyInput":
+        """Return the same body, without a start, on another frame of its first bone's parent."""
+        return BodyInput(
             self.bones,
             self.locals,
             self.parents,
-            self.frame,
+            frame,
             self.members,
             self.limits,
             self.stiffness,
         )
+
+    def started(self, rotations: Sequence[Quat], location: Vec) -> "BodyInput":
+        """Return the same body with another start: rotations, and the first bone's location."""
+        other = self.carried(self.frame)
         other.start = (rotations, location)
         return other
 
