@@ -27,6 +27,7 @@ class SolvedPose:
     """
 
     __slots__ = (
+        "_indexed",
         "_posed_by",
         "fk",
         "locations",
@@ -45,6 +46,7 @@ class SolvedPose:
         self.locations: dict[int, Vec] = {}
         self.scales: dict[int, Vec] = {}
         self._posed_by: dict[int, SolveResult] = {}
+        self._indexed = 0
 
     def add(self, result: SolveResult) -> None:
         """Add a result.
@@ -53,7 +55,6 @@ class SolvedPose:
         connected bone.
         """
         self.results.append(result)
-        self._posed_by.update(dict.fromkeys(result.bones, result))
         if result.scales:
             self.scales.update(result.scales)
         if result.locations:
@@ -61,6 +62,10 @@ class SolvedPose:
 
     def rotation(self, bone: int) -> Quat | None:
         """Return the solved local rotation of a bone; None if it has none yet."""
+        while self._indexed < len(self.results):
+            posed = self.results[self._indexed]
+            self._posed_by.update(dict.fromkeys(posed.bones, posed))
+            self._indexed += 1
         result = self._posed_by.get(bone)
         if result is None:
             return None
