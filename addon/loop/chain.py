@@ -31,6 +31,7 @@ class SolveInput(NamedTuple):
     """All inputs of a chain's solution; equal inputs give the same solution bit for bit.
 
     Attributes:
+        parent: Frame of the root bone's parent, in armature space.
         fk_state: Its FK state.
         settings: The settings of the constraint.
         world: Frame of the armature in world space.
@@ -42,6 +43,7 @@ class SolveInput(NamedTuple):
         start: The pose to solve from instead of the FK pose, if it is continuous.
     """
 
+    parent: Frame
     fk_state: FkState
     settings: AnimatedSettings
     world: Frame
@@ -76,18 +78,13 @@ def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -
         chain.checked = settings
     parent = WHOLE if chain.root_parent < 0 else solved.frame(rig, chain.root_parent)
     fk_state = chain.fk_state
-    if fk_state is None or pose.fk.stamp != chain.stamp:
-        chain.stamp = pose.fk.stamp
-        joints = tuple([pose.fk.joints[bone] for _, bone in chain.joints.native])
-        channels = pose.fk.bits_of(chain.runs, chain.tip_bone)
-    else:
-        channels, joints = fk_state.channels, fk_state.joints
-    beneath = pose.beneath(chain.bones) if chain.is_layered else None
-    now = FkState(parent, channels, beneath, joints, settings.chain_bias)
-    if fk_state is None or now != fk_state:
-        if fk_state is None or now[1:] != fk_state[1:]:
-            chain.input = None
-        fk_state = chain.fk_state = now
+    if (
+        fk_state is None
+        or chain.is_layered
+        or fk_state.bias != settings.chain_bias
+        or pose.fk.stamp != chain.stamp
+    ):
+        fk_state = _fk_state(chain, pose, settings.chain_bias)
     world = solved.world(rig.object, rig.uid)
     pole = None if chain.pole is None else solved.point(chain.pole)
     aim = aim_of(solved, chain)
@@ -97,7 +94,26 @@ def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -
     start_source = None if is_member else chain.start_source
     start = None if start_source is None else start_source.start_pose(solved.time, len(chain.bones))
     note = chain.note or aim.note
-    return SolveInput(fk_state, settings, world, aim.place, pole, aim.axes, note, extra, start)
+    return SolveInput(
+        parent, fk_state, settings, world, aim.place, pole, aim.axes, note, extra, start
+    )
+
+
+def _fk_state(chain: ChainPlan, pose: SolvedPose, bias: float) -> FkState:
+    """Return the FK state of a chain, the same object if nothing has changed."""
+    before = chain.fk_state
+    if before is None or pose.fk.stamp != chain.stamp:
+        joints = tuple([pose.fk.joints[bone] for _, bone in chain.joints.native])
+        channels = pose.fk.bits_of(chain.runs, chain.tip_bone)
+    else:
+        channels, joints = before.channels, before.joints
+    beneath = pose.beneath(chain.bones) if chain.is_layered else None
+    now = FkState(channels, beneath, joints, bias)
+    chain.stamp = pose.fk.stamp
+    if before is not None and now == before:
+        return before
+    chain.input, chain.fk_state = None, now
+    return now
 
 
 def _check(chain: ChainPlan, settings: AnimatedSettings) -> None:
@@ -182,8 +198,9 @@ def has_iterations(settings: AnimatedSettings) -> bool:
 
 def with_note(posed: ChainPose, note: str) -> ChainPose:
     """Return a posed chain with a note as its message, if there is one."""
-    report = posed.report
-    return posed._replace(report=report._replace(message=note)) if note else posed
+    if note:
+        posed.report = posed.report._replace(message=note)
+    return posed
 
 
 def not_finite_error(chain: ChainPlan, inputs: SolveInput, to_armature: Frame) -> ProblemError:
@@ -238,7 +255,7 @@ def input_of(chain: ChainPlan, pose: SolvedPose, inputs: SolveInput) -> ChainInp
         ValueError: If an input is not finite.
         ProblemError: If it stretches and has no length.
     """
-    given, parent = chain.input, inputs.fk_state.parent
+    given, parent = chain.input, inputs.parent
     if given is not None and given.parent == parent:
         return given
     if given is not None and given.hand is None:

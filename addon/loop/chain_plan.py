@@ -54,6 +54,11 @@ class Snapshot(Protocol):
         ...
 
     @property
+    def frame_rate(self) -> float:
+        """The frame rate of the scene, in frames per second."""
+        ...
+
+    @property
     def depsgraph(self) -> bpy.types.Depsgraph:
         """The depsgraph that is read."""
         ...
@@ -98,7 +103,8 @@ class Snapshot(Protocol):
         ...
 
 
-class MotionContext(NamedTuple):
+@dataclass(eq=False, slots=True)  # Not a named tuple, which takes twice as long to make.
+class MotionContext:
     """The inputs that all motions share.
 
     Attributes:
@@ -116,7 +122,8 @@ class MotionContext(NamedTuple):
     tolerance: float
 
 
-class ChainPose(NamedTuple):
+@dataclass(eq=False, slots=True)
+class ChainPose:
     """A posed chain and the report of its constraint.
 
     Attributes:
@@ -226,17 +233,15 @@ class StartSource(Protocol):
 
 
 class FkState(NamedTuple):
-    """All inputs of a chain in its FK pose; compared bit for bit.
+    """All inputs of a chain in its FK pose besides its parent; compared bit for bit.
 
     Attributes:
-        parent: Frame of the root bone's parent, in armature space.
         channels: `FkPose.bits_of` its bones and its tip bone.
         beneath: `SolvedPose.beneath` of its bones, for a layer.
         joints: The native IK settings of the bones that use them as limits.
         bias: The constraint's Bias.
     """
 
-    parent: Frame
     channels: tuple[object, ...]
     beneath: tuple[object, ...] | None
     joints: tuple[IkSettings, ...]

@@ -14,6 +14,7 @@ from ..blender.dependency_driver import Source, existing_bone
 from ..blender.listeners import on_invalidate
 from . import changes
 from .properties import settings
+from .property_values import pointed
 from .registry import LISTS
 
 
@@ -50,8 +51,9 @@ def sources(armature: bpy.types.Object) -> list[Source]:
     """Return the objects and bones that the constraints and walks of an armature use."""
     found: dict[tuple[bpy.types.Object | None, str], None] = {}
     for item in settings(armature).constraints:
-        found[item.target, existing_bone(item.target, item.subtarget)] = None
-        found[item.pole_target, existing_bone(item.pole_target, item.pole_subtarget)] = None
+        target, pole = pointed(item, "target"), pointed(item, "pole_target")
+        found[target, existing_bone(target, item.subtarget)] = None
+        found[pole, existing_bone(pole, item.pole_subtarget)] = None
     for block in _used_blocks(armature):
         objects = [block] if isinstance(block, bpy.types.Object) else block.all_objects
         found |= dict.fromkeys((ob, "") for ob in objects)
@@ -68,7 +70,8 @@ def _used_blocks(armature: bpy.types.Object) -> Iterator[bpy.types.Object | bpy.
     """Yield the objects and collections that are used besides targets and poles."""
     for item in settings(armature).constraints:
         for group in _groups(type(item)):
-            yield from _blocks(getattr(item, group))
+            if item.is_property_set(group):
+                yield from _blocks(getattr(item, group))
     for name in LISTS:
         for item in getattr(settings(armature), name):
             yield from _blocks(item)
@@ -77,7 +80,7 @@ def _used_blocks(armature: bpy.types.Object) -> Iterator[bpy.types.Object | bpy.
 def _blocks(
     group: bpy.types.PropertyGroup,
 ) -> Iterator[bpy.types.Object | bpy.types.Collection]:
-    yield from filter(None, [getattr(group, name) for name in _pointers(type(group))])
+    yield from filter(None, [pointed(group, name) for name in _pointers(type(group))])
 
 
 @cache

@@ -355,9 +355,12 @@ def _scope_of(update: Update) -> _Scope:
     """
     depsgraph, is_frame_change, changed = update.depsgraph, update.is_frame_change, update.changed
     plan = current()
-    # Checking all armatures is cheaper than walking more updates than there are units.
-    most = len(plan.units) if is_frame_change and depsgraph.mode != "RENDER" else None
-    updated = _updated(update, most)
+    is_shown = is_frame_change and depsgraph.mode != "RENDER"
+    updated = None
+    # Where the frame affects all armatures, there is nothing to find out.
+    if not (is_shown and plan.rigs.keys() <= plan.timed | plan.lookahead.timed):
+        # Checking all armatures is cheaper than walking more updates than there are units.
+        updated = _updated(update, len(plan.units) if is_shown else None)
     if updated is None:
         updated = set(plan.rigs)
     # Gravity and frame rate are settings of the scene.

@@ -85,6 +85,7 @@ class FkPose(NamedTuple):
         groups: The slots, grouped by channel; empty if no chain poses anything.
         has_only_quaternions: Whether all bones that chains rotate are in quaternion mode.
         stamp: Changes whenever the FK pose, a location, a scale or a joint may have changed.
+        known: Local channels that `posed` has returned with this stamp, by bone; None without any.
     """
 
     rig: Skeleton
@@ -98,6 +99,17 @@ class FkPose(NamedTuple):
     groups: Sequence[ChannelGroup] = ()
     has_only_quaternions: bool = False
     stamp: tuple[int, int] = (0, 0)
+    known: dict[int, Local] | None = None
+
+    def posed(self, bone: int) -> Local:
+        """Return the local channels of a bone that a chain poses, in the FK pose."""
+        known = self.known
+        if known is None:
+            return self.local(bone)
+        local = known.get(bone)
+        if local is None:
+            local = known[bone] = self.local(bone)
+        return local
 
     def local(self, bone: int, rotation: Quat | None = None) -> Local:
         """Return the local channels of a bone whose channels are read.
@@ -184,6 +196,7 @@ class FkReader:
         self._locations = self._scales = array("f")
         self._last_bits = b""
         self._stamp = (0, 0)
+        self._known: dict[int, Local] | None = None
         kinds = KINDS if self.slots and self.slots[-1] >= count else KINDS[:1]
         self._others: dict[int, list[Run]] = {}
         self._other_modes = array("i")
@@ -235,7 +248,9 @@ class FkReader:
             self._read_channels(now)
         elif is_touched or self.last is None or not self._is_unchanged(channels):
             stamp = self._stamp[0] + self._read_fk(channels)
-            self._stamp = stamp, self._stamp[1] + self._read_channels(now)
+            stamp = stamp, self._stamp[1] + self._read_channels(now)
+            if stamp != self._stamp:
+                self._stamp, self._known = stamp, {}
         elif not has_new_settings:
             return self.last
         self.last = FkPose(
@@ -250,6 +265,7 @@ class FkReader:
             self._groups,
             self._has_only_quaternions,
             self._stamp,
+            self._known,
         )
         return self.last
 

@@ -41,7 +41,7 @@ from .property_kinds import (
     stored,
     structure_changed,
 )
-from .property_values import Form, animated_form, forget_forms
+from .property_values import Form, animated_form, forget_forms, pointed
 
 Item = tuple[str, str, str, int]
 """An enum item: identifier, name, tooltip, and the number that files and keys store."""
@@ -588,7 +588,8 @@ def keys_of(own: FabrikSettings) -> list[int]:
 def ends_of(armature: bpy.types.Object) -> list[bpy.types.Object]:
     """Return the targets and poles of an armature's constraints."""
     items = settings(armature).constraints
-    return [ob for item in items for ob in (item.target, item.pole_target) if ob is not None]
+    ends = [pointed(item, name) for item in items for name in ("target", "pole_target")]
+    return [ob for ob in ends if ob is not None]
 
 
 def free_name(armature: bpy.types.Object, name: str, collection: str = "constraints") -> str:

@@ -79,6 +79,15 @@ def preset_names(group: bpy.types.PropertyGroup) -> list[str]:
     return found
 
 
+def pointed(group: bpy.types.PropertyGroup, name: str) -> Any:
+    """Return what a pointer of a group points to; None if it was never set.
+
+    Reading such a pointer would store an empty one in the file. Blender copies all that is stored
+    whenever it evaluates the armature again, which takes a quarter of a microsecond each.
+    """
+    return getattr(group, name) if group.is_property_set(name) else None
+
+
 def default_of(prop: Any) -> Any:
     """Return the default value of a property."""
     if prop.type == "POINTER":

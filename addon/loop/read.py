@@ -138,10 +138,8 @@ class SceneSnapshot:
 
     def location(self, ob: bpy.types.Object, uid: int) -> Vec | None:
         """Return the world location of an object; None if it must be computed."""
-        if uid in self.plan.carried:
-            return None
         place = self.locations.get(uid)
-        if place is None:
+        if place is None and uid not in self.plan.carried:
             world = ob.evaluated_get(self.depsgraph).matrix_world
             place = self.locations[uid] = cast(Vec, world.translation.to_tuple())
         return place
@@ -226,21 +224,20 @@ class SnapshotAhead(SceneSnapshot):
 
     def location(self, ob: bpy.types.Object, uid: int) -> Vec | None:
         """Return the coming world location of an object; None if it must be computed."""
-        if ob.parent is not None:
-            return None
+        place = self.locations.get(uid)
+        if place is None and ob.parent is None:
+            place = self.locations[uid] = self._location(ob, uid)
+        return place
+
+    def _location(self, ob: bpy.types.Object, uid: int) -> Vec:
         if self._seen_in is not None:
             copy = ob.evaluated_get(self._seen_in)
             return cast(Vec, copy.matrix_world.translation.to_tuple())
-        place = self.locations.get(uid)
-        if place is None:
-            self.objects[uid] = ob
-            played = self._curves(uid)
-            if played is not None and self._is_animated(uid):
-                place = object_place(ob, played)
-            else:
-                place = cast(Vec, ob.matrix_basis.translation.to_tuple())
-            self.locations[uid] = place
-        return place
+        self.objects[uid] = ob
+        played = self._curves(uid)
+        if played is not None and self._is_animated(uid):
+            return object_place(ob, played)
+        return cast(Vec, ob.matrix_basis.translation.to_tuple())
 
     def _is_animated(self, uid: int) -> bool:
         """Return whether F-curves set the transform of an object."""

@@ -21,6 +21,7 @@ from . import deferred
 from .chain_plan import ChainPlan
 from .joints import joint_problem, joints_of
 from .properties import FabrikConstraint, settings
+from .property_values import pointed
 from .registry import MOTIONS, resolve_reach
 
 
@@ -181,7 +182,7 @@ def _refuse_posed_bones(chain: ChainPlan) -> None:
 
 
 def _point(item: FabrikConstraint, pointer: str, bone_name: str) -> Point | None:
-    ob = getattr(item, pointer)
+    ob = pointed(item, pointer)
     if ob is None:
         return None
     if not getattr(item, bone_name) or ob.type != "ARMATURE":

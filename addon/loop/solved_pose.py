@@ -27,8 +27,8 @@ class SolvedPose:
     """
 
     __slots__ = (
-        "_decoded",
-        "_rotations",
+        "_indexed",
+        "_posed_by",
         "fk",
         "locations",
         "now",
@@ -45,8 +45,8 @@ class SolvedPose:
         self.reports: dict[tuple[int, ...], tuple[Report, ...]] = {}
         self.locations: dict[int, Vec] = {}
         self.scales: dict[int, Vec] = {}
-        self._rotations: dict[int, Quat] = {}
-        self._decoded = 0
+        self._posed_by: dict[int, SolveResult] = {}
+        self._indexed = 0
 
     def add(self, result: SolveResult) -> None:
         """Add a result.
@@ -60,16 +60,21 @@ class SolvedPose:
         if result.locations:
             self.locations.update(result.locations)
 
-    @property
-    def rotations(self) -> dict[int, Quat]:
-        """Solved local rotations, by bone."""
-        while self._decoded < len(self.results):
-            result = self.results[self._decoded]
-            numbers = iter(result.rotations)
-            rotations = zip(numbers, numbers, numbers, numbers, strict=True)
-            self._rotations.update(zip(result.bones, rotations, strict=True))
-            self._decoded += 1
-        return self._rotations
+    def rotation(self, bone: int) -> Quat | None:
+        """Return the solved local rotation of a bone; None if it has none yet."""
+        while self._indexed < len(self.results):
+            posed = self.results[self._indexed]
+            self._posed_by.update(dict.fromkeys(posed.bones, posed))
+            self._indexed += 1
+        result = self._posed_by.get(bone)
+        if result is None:
+            return None
+        bones = result.bones
+        i = bone - bones[0]  # Mostly the bones of a chain are consecutive.
+        if not 0 <= i < len(bones) or bones[i] != bone:
+            i = bones.index(bone)
+        w, x, y, z = result.rotations[4 * i : 4 * i + 4]
+        return (w, x, y, z)
 
     @property
     def settings(self) -> Sequence[AnimatedSettings]:
@@ -78,8 +83,8 @@ class SolvedPose:
 
     def beneath(self, bones: Sequence[int]) -> tuple[object, ...]:
         """Return the solved channels of some bones, which a layer starts from."""
-        rotations, locations, scales = self.rotations, self.locations, self.scales
-        return tuple([(rotations.get(b), locations.get(b), scales.get(b)) for b in bones])
+        rotation, locations, scales = self.rotation, self.locations, self.scales
+        return tuple([(rotation(b), locations.get(b), scales.get(b)) for b in bones])
 
     def local(self, bone: int) -> Local:
         """Return the evaluated local channels of a bone that no chain poses."""
@@ -93,9 +98,11 @@ class SolvedPose:
 
     def posed_local(self, bone: int) -> Local:
         """Return the local channels of a bone that a chain poses, as solved so far."""
-        local = self.fk.local(bone, self.rotations.get(bone))
-        if bone not in self.locations and bone not in self.scales:
+        local = self.fk.posed(bone)
+        rotation = self.rotation(bone)
+        location, scale = self.locations.get(bone), self.scales.get(bone)
+        if rotation is None and location is None and scale is None:
             return local
-        is_free = bone in self.locations and bone not in self.fk.rig.connected
-        location = self.locations[bone] if is_free else local.location
-        return Local(location, local.rotation, self.scales.get(bone, local.scale))
+        if location is None or bone in self.fk.rig.connected:
+            location = local.location
+        return Local(location, rotation or local.rotation, scale or local.scale)

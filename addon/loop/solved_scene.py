@@ -27,7 +27,7 @@ from fabrik_solver.core.vectors import (
     unit,
 )
 
-from ..blender.access import rest_bone
+from ..blender.access import frame_rate, rest_bone
 from ..blender.relations import ROTATION_ONLY, active_constraints, constraint_point, is_predictable
 from ..blender.rotation import Rows
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
@@ -69,6 +69,7 @@ class SolvedScene:
             uid: SolvedPose(fk, snapshot.evaluated[uid]) for uid, fk in snapshot.poses.items()
         }
         self.worlds: dict[int, Frame] = {}
+        self._frame_rate: float | None = None
         self._frames: dict[int, dict[int, Frame]] = {}
         self._linked = set[int]()  # Armatures with frames that depend on more than their parents.
         self.failed: Collection[object] = snapshot.failed
@@ -77,6 +78,13 @@ class SolvedScene:
     def scene(self) -> bpy.types.Scene:
         """The scene, as far as its settings are concerned."""
         return self.snapshot.scene
+
+    @property
+    def frame_rate(self) -> float:
+        """The frame rate of the scene, in frames per second."""
+        if self._frame_rate is None:
+            self._frame_rate = frame_rate(self.scene)
+        return self._frame_rate
 
     @property
     def depsgraph(self) -> bpy.types.Depsgraph:
@@ -130,9 +138,12 @@ class SolvedScene:
 
     def frame(self, rig: Skeleton, bone: int) -> Frame:
         """Return the frame of a bone in armature space."""
-        frames = self._frames.setdefault(rig.uid, {})
-        if bone in frames:
-            return frames[bone]
+        frames = self._frames.get(rig.uid)
+        if frames is None:
+            frames = self._frames[rig.uid] = {}
+        known = frames.get(bone)
+        if known is not None:
+            return known
         pose = self.poses.get(rig.uid)
         if pose is None:
             rows = Rows(rig.names, ())
@@ -152,16 +163,20 @@ class SolvedScene:
             if bone not in frames:
                 frames[bone] = now.frame(bone)
             frame = frames[bone]
+        posed = self.plan.posed[rig.uid] if rig.uid in self.rigs else ()
         for bone in reversed(path):
-            frame = frames[bone] = self._moved_frame(pose, bone, frame)
+            if bone in posed:
+                frame = bone_frame(rig.bone(bone), pose.posed_local(bone), frame)
+            else:
+                frame = self._carried_frame(pose, bone, frame)
+            frames[bone] = frame
         return frame
 
-    def _moved_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
+    def _carried_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
+        """Return the frame of a bone that no chain poses, given that of its parent."""
         rig, rows = pose.fk.rig, pose.fk.rows
-        is_posed = rig.uid in self.rigs and bone in self.plan.posed[rig.uid]
-        local = pose.posed_local(bone) if is_posed else pose.local(bone)
-        axes, head = bone_frame(rig.bone(bone), local, parent)
-        for con in () if is_posed else active_constraints(rows.find(pose.now.bones, bone)):
+        axes, head = bone_frame(rig.bone(bone), pose.local(bone), parent)
+        for con in active_constraints(rows.find(pose.now.bones, bone)):
             if con.type not in ROTATION_ONLY:  # Its parent carries it as Blender has posed it.
                 above = rig.parents[bone]
                 before = WHOLE if above < 0 else pose.now.frame(above)

@@ -128,10 +128,12 @@ def _cached(unit: Unit, inputs: object, frame: float | None) -> SolveResult | No
 
 
 def _solve_chain(chain: ChainPlan, pose: SolvedPose, inputs: SolveInput) -> SolveResult:
-    posture, report, location = solve_chain(chain, pose, inputs)
-    scales = dict(zip(chain.bones, posture.scales, strict=True)) if posture.scales else NOTHING
-    locations = NOTHING if location is None else {chain.bones[0]: location}
-    return SolveResult(inputs, chain.bones, posture.numbers, (report,), scales, locations)
+    posed = solve_chain(chain, pose, inputs)
+    scales = posed.posture.scales
+    sizes = dict(zip(chain.bones, scales, strict=True)) if scales else NOTHING
+    locations = NOTHING if posed.location is None else {chain.bones[0]: posed.location}
+    numbers = posed.posture.numbers
+    return SolveResult(inputs, chain.bones, numbers, (posed.report,), sizes, locations)
 
 
 def _cache(plan: Plan, unit: Unit, frame: float, result: SolveResult) -> None:

@@ -96,7 +96,7 @@ def _member_input(solved: SolvedScene, chain: ChainPlan) -> SolveInput | Report:
 
 def _has_length(chain: ChainPlan, inputs: SolveInput) -> bool:
     """Return whether a chain is known to have a length: it had one, and only its parent moved."""
-    known, parent = chain.input, inputs.fk_state.parent
+    known, parent = chain.input, inputs.parent
     if known is None or known.parent == parent:
         return known is not None
     return _is_regular(known.parent[0]) and _is_regular(parent[0])
@@ -199,7 +199,7 @@ def _pull_of(tree: TreePlan, chain: ChainPlan, pose: SolvedPose, inputs: SolveIn
 
 def _input_of(tree: TreePlan, pose: SolvedPose, inputs: TreeInput) -> BodyInput:
     """Return a tree in its FK pose; only its parent has moved, mostly."""
-    key = inputs.channels, [isinstance(c, SolveInput) and c.fk_state[1:] for c in inputs.chains]
+    key = inputs.channels, [isinstance(c, SolveInput) and c.fk_state for c in inputs.chains]
     if tree.body is None or tree.body[0] != key:
         tree.body = key, _read_body(tree, pose, inputs)
     return tree.body[1].carried(inputs.parent)

@@ -199,6 +199,8 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
     Raises:
         ProblemError: If there is no ground.
     """
+    if not item.is_property_set("ground"):
+        return  # Reading it would store it (see `pointed`).
     given = ground_settings(item)
     if not given.use:
         return

@@ -188,8 +188,10 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
     """Yield the hips of an armature's legs; a problem of a hip is reported by its legs."""
     hips: dict[int, Hip] = {}
     for chain in chains:
+        if chain.problem or not isinstance(chain.goal_source, GroundGoal):
+            continue
         given = ground_settings(settings(rig.object).constraints[chain.item])
-        if chain.problem or not isinstance(chain.goal_source, GroundGoal) or not given.hip:
+        if not given.hip:
             continue
         try:
             bone = _hip_bone(rig, chain, given)

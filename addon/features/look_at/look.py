@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import degrees, dist, pi
+from math import degrees, pi
 from typing import Annotated, Any, NamedTuple, cast
 
 import bpy
 from bpy.props import EnumProperty, FloatProperty
 from mathutils import Matrix, Vector
 
-from fabrik_solver import ChainInput, Posture, point_in
+from fabrik_solver import ChainInput, Posture
 from fabrik_solver.core.vectors import Vec, mat_apply
 from fabrik_solver.motion.damping import mean, moments
-from fabrik_solver.motion.look import UNLIMITED, Look, pose_look
+from fabrik_solver.motion.look import UNLIMITED, Look, look_in_world
 
-from ...blender.access import frame_rate
 from ...blender.axes import AXES, axis_items
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
@@ -176,7 +175,7 @@ def read(snapshot: Snapshot, chain: ChainPlan) -> LookInput:
     Raises:
         ProblemError: If a setting is not a number.
     """
-    look, up, damping = snapshot.derived(chain, _settings)
+    inputs, damping = snapshot.derived(chain, _settings)
     target, note = None, chain.note
     if damping > 0.0:
         try:
@@ -186,11 +185,13 @@ def read(snapshot: Snapshot, chain: ChainPlan) -> LookInput:
                 "{reason}, so that Damping has no effect: bake the target to keys to use it",
                 reason=str(reason),
             )
-    return LookInput(look, up, target, note)
+    if target is None and not note:
+        return inputs
+    return LookInput(inputs.look, inputs.up, target, note)
 
 
-def _settings(item: FabrikConstraint) -> tuple[Look, str, float]:
-    """Return the settings of a look-at without an up direction, Up and Damping."""
+def _settings(item: FabrikConstraint) -> tuple[LookInput, float]:
+    """Return the inputs of a look-at at the current position of its target, and Damping."""
     group = now(look_of(item))
     look = Look(
         AXES[group.axis],
@@ -200,7 +201,7 @@ def _settings(item: FabrikConstraint) -> tuple[Look, str, float]:
         group.limit_angle,
         group.limit_softness,
     )
-    return look, group.up, group.damping
+    return LookInput(look, group.up, None, ""), group.damping
 
 
 def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
@@ -209,7 +210,7 @@ def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
     Raises:
         UntraceableError: If they are unknown.
     """
-    samples, time = _samples(damping * frame_rate(snapshot.scene)), snapshot.time
+    samples, time = _samples(damping * snapshot.frame_rate), snapshot.time
     frames = [time - ago for ago, _ in samples]
     places = places_at(snapshot, cast(Point, chain.target), chain.rig, frames)
     if places is None:
@@ -230,9 +231,8 @@ def pose(chain: ChainInput, scenery: MotionContext, extra: object) -> ChainPose:
         look = look._replace(up=mat_apply(scenery.to_armature[0], AXES["Z"]))
     elif inputs.up == "ARMATURE":
         look = look._replace(up=AXES["Z"])
-    local = point_in(scenery.to_armature, target)
-    posture = pose_look(chain, local, look, scenery.influence, scenery.tolerance)
-    error = dist(point_in(scenery.world, posture.tip), target)
+    place = scenery.world, scenery.to_armature
+    posture, error = look_in_world(chain, place, target, look, scenery.influence, scenery.tolerance)
     message = inputs.note
     if not message and posture.state != "REACHED":
         message = _explanation(chain, look, posture)

@@ -224,18 +224,17 @@ class _Tracer:
         Raises:
             UntraceableError: With the reason.
         """
-        name = owner.name
         for con in active_constraints(owner):
             raise UntraceableError(
-                "“{name}” has the constraint “{constraint}”", name=name, constraint=con.name
+                "“{name}” has the constraint “{constraint}”", name=owner.name, constraint=con.name
             )
         if has_nla(ob):
             raise UntraceableError("“{object}” is animated by the NLA", object=ob.name)
         driving = tuple(path + channel for channel in ("location", "rotation", "scale"))
         if any(channel.startswith(driving) for channel, _ in driven(ob)):
-            raise UntraceableError("“{name}” has a driver", name=name)
+            raise UntraceableError("“{name}” has a driver", name=owner.name)
         if path == "" and ob.session_uid in self.snapshot.plan.carried:
-            raise UntraceableError("“{name}” moves with a solved chain", name=name)
+            raise UntraceableError("“{name}” moves with a solved chain", name=owner.name)
 
 
 class _Still:

@@ -12,7 +12,6 @@ from mathutils import Matrix, Vector
 from fabrik_solver import ChainInput
 from fabrik_solver.motion.wave import Wave, pose_wave
 
-from ...blender.access import frame_rate
 from ...blender.animation import driven
 from ...blender.messages import msg
 from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
@@ -144,7 +143,7 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> Wave:
     settings = snapshot.derived(chain, _settings)
     turns = settings.phase
     if settings.speed != 0.0:
-        turns += settings.speed * snapshot.time / frame_rate(snapshot.scene)
+        turns += settings.speed * snapshot.time / snapshot.frame_rate
     return Wave(
         settings.amplitude,
         settings.wavelength,

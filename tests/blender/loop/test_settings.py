@@ -195,3 +195,19 @@ def test_all_settings_are_copied_and_read_as_they_are(addon: ModuleType) -> None
     set_values(second, values_of(first))
     assert values_of(second) == values_of(rig.fabrik.constraints[0])
     assert changed > 25
+
+
+@pytest.mark.usefixtures("addon")
+def test_an_update_stores_no_group_and_no_pointer_that_nobody_has_set() -> None:
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    rig = make_armature(
+        {"Upper": ((0, 0, 0), (0, 0.1, 1), ""), "Lower": ((0, 0.1, 1), (0, 0, 2), "Upper")}
+    )
+    item: Any = add_constraint(rig, "Lower", make_empty("Target", (1, 0.6, 1.2)))
+    update()
+    go(2)
+    assert item.state == "REACHED"
+    pointers = [prop.identifier for prop in item.bl_rna.properties if prop.type == "POINTER"]
+    stored = {name for name in pointers if name != "rna_type" and item.is_property_set(name)}
+    # Each would be copied whenever Blender evaluates the armature again.
+    assert stored == {"target"}

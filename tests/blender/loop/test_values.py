@@ -54,7 +54,9 @@ def numbers_of(snapshot: SceneSnapshot) -> str:
 
 def solution_of(solved: SolvedScene) -> str:
     poses = solved.poses.values()
-    return repr([(p.rotations, p.locations, p.scales, p.reports) for p in poses])
+    rotations = [[p.rotation(bone) for bone in range(len(p.fk.rig.names))] for p in poses]
+    others = [(p.locations, p.scales, p.reports) for p in poses]
+    return repr([rotations, others])
 
 
 def move(rig: Any) -> None:

@@ -21,7 +21,7 @@ from .frames import WHOLE, Frame, frame_in, inverse, point_in
 from .instants import BodyInstant, Candidate, ChainInstant, Instant
 from .limits import Cone, Hinge, Limit
 from .pose import pose_chain, pose_in_world, seen_from, weakened
-from .posture import ChainInput, Posture, chain_frames, posed_chain
+from .posture import ChainInput, Placed, Posture, chain_frames, posed_chain
 from .reach import swing_along
 from .solve import SOLVERS, solve
 from .stretch import Stretch
@@ -47,6 +47,7 @@ __all__ = [
     "Local",
     "Member",
     "MemberOutcome",
+    "Placed",
     "Posture",
     "Pull",
     "Solution",

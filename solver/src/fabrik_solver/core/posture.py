@@ -45,18 +45,16 @@ class Posture:
         tip: The position of the tip under these rotations, in armature space.
         state: Whether the tip is on the target; with a partial influence, whether it would be at 1.
         goal: Target and pole in armature space.
-        solution: The solved joints; with an oriented tip bone those before it, and the goal is
-            theirs.
         orientation_error: The angle by which limits keep an oriented tip bone from its
             orientation, in radians.
     """
 
-    __slots__ = ("goal", "numbers", "orientation_error", "scales", "solution", "state", "tip")
+    __slots__ = ("_solution", "goal", "numbers", "orientation_error", "scales", "state", "tip")
     numbers: list[float]
     tip: Vec
     state: State
     goal: Goal
-    solution: Solution
+    _solution: "Solution | Placed"
     scales: tuple[Vec, ...]
     orientation_error: float
 
@@ -66,7 +64,7 @@ class Posture:
         tip: Vec,
         state: State,
         goal: Goal,
-        solution: Solution,
+        solution: "Solution | Placed",
         scales: tuple[Vec, ...] = (),
         orientation_error: float = 0.0,
     ) -> None:
@@ -74,9 +72,21 @@ class Posture:
         self.tip = tip
         self.state = state
         self.goal = goal
-        self.solution = solution
+        self._solution = solution
         self.scales = scales
         self.orientation_error = orientation_error
+
+    @property
+    def solution(self) -> Solution:
+        """The solved joints.
+
+        With an oriented tip bone they are those before it, and the goal is theirs.
+        """
+        found = self._solution
+        if isinstance(found, Placed):
+            found = found.solution(self.state)
+            self._solution = found
+        return found
 
     @property
     def has_orientation_error(self) -> bool:
@@ -87,6 +97,46 @@ class Posture:
     def rotations(self) -> tuple[Quat, ...]:
         """The local rotation of each bone, root first."""
         return tuple(rotations_of(self.numbers))
+
+
+@final
+class Placed:
+    """The joints of a chain that was posed without the position solver, as a solution on demand.
+
+    Attributes:
+        given: The chain.
+        joints: The joints, root first.
+        residual: The distance from the tip to the target.
+    """
+
+    __slots__ = ("given", "joints", "residual")
+    given: "ChainInput"
+    joints: list[Vec]
+    residual: float
+
+    def __init__(self, given: "ChainInput", joints: list[Vec], residual: float) -> None:
+        """Take the joints.
+
+        Raises:
+            ValueError: If one is not finite.
+        """
+        _refuse_not_finite(joints)
+        self.given = given
+        self.joints = joints
+        self.residual = residual
+
+    def solution(self, state: State) -> Solution:
+        """Return the solution with a state."""
+        chain, is_reached = self.given.chain, state == "REACHED"
+        moved = chain.moved_to(self.joints)
+        return Solution(chain, moved, state, is_reached, self.residual, 0, (0.0, 0.0, 0.0))
+
+
+def _refuse_not_finite(places: list[Vec]) -> None:
+    """Raise ValueError if a place is not finite."""
+    for x, y, z in places:
+        if x - x != 0.0 or y - y != 0.0 or z - z != 0.0:  # Infinity minus infinity is NaN.
+            raise ValueError("a joint of the chain is not finite: give numbers")
 
 
 @final
@@ -141,7 +191,6 @@ class ChainInput:
         root: Position of the root bone's head, in armature space.
         rotations: The FK pose's rotation of each bone.
         joints: The heads and the tip under the FK pose, in armature space.
-        chain: The same for the position solver.
         constrained: The same for the solver with limits; empty without limits, stiffness and bias.
         bias: Which bones turn more, from -1 for those near the root to 1 for those near the tip.
         is_only_biased: Whether there is bias, but no limit and no stiffness.
@@ -156,10 +205,11 @@ class ChainInput:
     """
 
     __slots__ = (
+        "_axes",
+        "_chain",
         "_limits",
         "_stiffness",
         "bias",
-        "chain",
         "channels",
         "constrained",
         "hand",
@@ -178,7 +228,6 @@ class ChainInput:
     root: Vec
     rotations: tuple[Quat, ...]
     joints: tuple[Vec, ...]
-    chain: Chain
     constrained: list[ConstrainedBone]
     bias: float
     is_only_biased: bool
@@ -187,6 +236,8 @@ class ChainInput:
     hand: ConstrainedBone | None
     limb: "ChainInput | None"
     is_started: bool
+    _axes: list[Mat3]
+    _chain: Chain | None
     _limits: Sequence[Limit | None]
     _stiffness: Sequence[float]
 
@@ -202,6 +253,7 @@ class ChainInput:
         has_hand: bool = False,
         limb_bend: Vec | None = None,
         bias: float = 0.0,
+        links: "list[ChainLink] | None" = None,
     ) -> None:
         """Compute the FK pose.
 
@@ -220,6 +272,8 @@ class ChainInput:
             limb_bend: As ``rest_bend``, for the bones before a hand whose tail is the tip.
             bias: Which bones turn more: from -1 for those near the root to 1 for those near the
                 tip.
+            links: The ``links`` of a chain without a hand of the same bones under the same FK pose,
+                if there is one.
 
         Raises:
             ValueError: If there is no bone, or a number is not finite.
@@ -240,11 +294,12 @@ class ChainInput:
                 )
         if not bones or len(bones) != len(locals_):
             raise ValueError("a chain needs at least one bone, and the channels of each")
-        links: list[ChainLink] = []
-        for i in range(len(bones)):
-            is_last = i + 1 == len(bones)
-            arm = tip_in_bone if is_last else head_in_parent(bones[i + 1], locals_[i + 1])
-            links.append(ChainLink(bones[i], locals_[i], arm))
+        if links is None:
+            links = []
+            for i in range(len(bones)):
+                is_last = i + 1 == len(bones)
+                arm = tip_in_bone if is_last else head_in_parent(bones[i + 1], locals_[i + 1])
+                links.append(ChainLink(bones[i], locals_[i], arm))
         self.links = links
         self._limits = limits
         self._stiffness = stiffness
@@ -263,8 +318,12 @@ class ChainInput:
             posed.append(axes)
             head = point_in((axes, head), link.arm)
             joints.append(head)
+        _refuse_not_finite(joints)
+        if rest_bend is not None:
+            _refuse_not_finite([rest_bend])
         self.joints = tuple(joints)
-        self.chain = posed_chain(posed, self.joints, rest_bend, limits)
+        self._axes = posed
+        self._chain = None
         self.constrained = []
         self.is_only_biased = bias != 0.0 and not any(limits) and not any(stiffness)
         if bias != 0.0 or any(limits) or any(stiffness):
@@ -273,6 +332,15 @@ class ChainInput:
                 self.constrained.append(
                     _constrained(bones, locals_, at, link.arm, limits, stiffness, i)
                 )
+
+    @property
+    def chain(self) -> Chain:
+        """The joints for the position solver, which not all motions need."""
+        chain = self._chain
+        if chain is None:
+            chain = posed_chain(self._axes, self.joints, self.rest_bend, self._limits)
+            self._chain = chain
+        return chain
 
     def under(self, channels: Sequence[Local]) -> "ChainInput":
         """Return the same bones, without a hand, under another FK pose."""
@@ -298,6 +366,7 @@ class ChainInput:
             self._limits,
             self._stiffness,
             bias=self.bias,
+            links=self.links,
         )
 
     def turned(self, rotations: Sequence[Quat]) -> "ChainInput":

@@ -9,10 +9,20 @@ behind, and at the bone itself. There the shared part eases back to the FK pose.
 """
 
 from collections.abc import Sequence
-from math import atan2, exp, pi, radians
+from math import atan2, dist, exp, pi, radians
 from typing import Final, NamedTuple, final
 
-from ..core import ChainInput, Goal, Posture, Solution, State, facing, inherited_axes
+from ..core import (
+    ChainInput,
+    Frame,
+    Goal,
+    Placed,
+    Posture,
+    State,
+    facing,
+    inherited_axes,
+    point_in,
+)
 from ..core.vectors import (
     Mat3,
     Quat,
@@ -278,9 +288,40 @@ def pose_look(
     for one in bones:
         numbers.extend(quat_compatible(one.rotation, one.given))
     residual = length(sub(tip, target))
-    moved = chain.chain.moved_to([chain.root, *[one.tail for one in bones]])
-    solution = Solution(chain.chain, moved, state, state == "REACHED", residual, 0, (0.0, 0.0, 0.0))
-    return Posture(numbers, tip, state, goal, solution, orientation_error=missed)
+    joints = [chain.root]
+    for one in bones:
+        joints.append(one.tail)
+    placed = Placed(chain, joints, residual)
+    return Posture(numbers, tip, state, goal, placed, orientation_error=missed)
+
+
+def look_in_world(
+    chain: ChainInput,
+    place: tuple[Frame, Frame],
+    target: Vec,
+    look: Look,
+    influence: float = 1.0,
+    tolerance: float = 1e-4,
+) -> tuple[Posture, float]:
+    """Do as `pose_look`, with a target in world space.
+
+    Args:
+        chain: The bones and their FK pose.
+        place: The armature's frame in world space, and its inverse.
+        target: The target in world space.
+        look: See `pose_look`.
+        influence: See `pose_look`.
+        tolerance: See `pose_look`.
+
+    Returns:
+        The posture, and the distance from its tip to the target in world space.
+
+    Raises:
+        ValueError: If a number of the target is not finite.
+    """
+    world, to_armature = place
+    posture = pose_look(chain, point_in(to_armature, target), look, influence, tolerance)
+    return posture, dist(point_in(world, posture.tip), target)
 
 
 def shares(chain: ChainInput, share: float) -> list[float]:
