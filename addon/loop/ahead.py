@@ -63,20 +63,24 @@ def solve_ahead(
     rigs = set() if may_be_rebuilt else plan.lookahead.concerned(tagged, is_frame_change)
     if not plan.has_same_names(tagged):
         return  # F-curves already use the new bone names, the plan the old ones.
+    needs_graph = plan.lookahead.replaced or plan.lookahead.meshes
+    graph = _flushed(graphs) if needs_graph and may_mute and not may_be_rebuilt else None
+    blind, seen = plan.lookahead.look_at_meshes(rigs, None if tagged else graph)
+    rigs -= blind
     solved = None
     if plan.stale(rigs):
         rigs = set()
     elif not may_be_rebuilt:
         if rigs:
-            solved = solve_scene(SnapshotAhead(plan, scene, rigs, copied, frame), frame)
+            now = SnapshotAhead(plan, scene, rigs, copied, frame, graph, seen)
+            solved = solve_scene(now, frame)
         _solved_ahead = plan, solved
     changed = compose_all(solved) if solved is not None else set[int]()
-    cached = {} if frame is None else _compose_cached(plan, frame)
+    unknown = (plan.rigs.keys() - plan.lookahead.known) | blind
+    cached = {} if frame is None else _compose_cached(plan, unknown, frame)
     changed |= {uid for uid, is_new in cached.items() if is_new}
     foreseen = rigs | cached.keys()
     played = set[int]() if frame is None else foreseen & (rigs | plan.lookahead.replaced.keys())
-    can_mute = may_mute and plan.lookahead.replaced and not may_be_rebuilt
-    graph = _flushed(graphs) if can_mute else None
     for uid in changed | copied | played:
         if uid not in plan.lookahead.mode_animated:
             _write_ahead(plan, uid, uid in foreseen, frame, graph)
@@ -155,14 +159,14 @@ def compose_all(solved: SolvedScene) -> set[int]:
     return changed
 
 
-def _compose_cached(plan: Plan, frame: float) -> dict[int, bool]:
-    """Compose the cached results of a frame for the armatures that cannot be solved ahead.
+def _compose_cached(plan: Plan, rigs: Iterable[int], frame: float) -> dict[int, bool]:
+    """Compose the cached results of a frame for armatures that cannot be solved ahead.
 
     Returns:
         The armatures that have any, and whether their values differ from the last ones.
     """
     found: dict[int, bool] = {}
-    for uid in plan.rigs.keys() - plan.lookahead.known:
+    for uid in rigs:
         pose = _cached_pose(plan, uid, frame)
         if pose is not None:
             found[uid] = plan.writers[uid].compose(pose)
@@ -200,8 +204,14 @@ def take_solved_ahead() -> tuple[Plan, SolvedScene | None] | None:
 
 
 def agrees(solved: SolvedScene, depsgraph: bpy.types.Depsgraph) -> bool:
-    """Return whether a depsgraph has evaluated the expected transforms, to single precision."""
+    """Return whether a depsgraph has evaluated what was expected.
+
+    That is transforms to single precision, and meshes exactly.
+    """
     snapshot = cast(SnapshotAhead, solved.snapshot)
+    seen = snapshot.seen
+    if seen and any([source.seen(depsgraph) != known for source, known in seen.items()]):
+        return False
     for uid, ob in snapshot.objects.items():
         copy = ob.evaluated_get(depsgraph)
         if copy.is_evaluated and not _has_expected_transform(solved, uid, ob, copy):

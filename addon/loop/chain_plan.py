@@ -191,6 +191,22 @@ class GoalSource(Protocol):
         """Whether the last goal did not depend on where the target was."""
         ...
 
+    @property
+    def is_known_ahead(self) -> bool:
+        """Whether `goal` returns the same ahead of an evaluation that does not change `seen`.
+
+        It needs nothing else but settings, the frame, the target, bones of the armature, and the
+        transforms of what the chain watches (see `lookahead`).
+        """
+        ...
+
+    def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:
+        """Return what stands for the evaluated meshes that the chain watches; None if unknown.
+
+        It is the same for all goals of chains that watch the same objects.
+        """
+        ...
+
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return the goal to solve for.
 

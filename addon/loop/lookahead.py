@@ -1,8 +1,9 @@
 """Which armatures can be solved ahead of Blender's evaluation, and when.
 
 That is possible where all inputs are known in advance: channels, F-curves and parents, but not
-Blender's constraints, drivers, physics, NLA strips and meshes, nor simulations. Only relations
-decide, never values, so that an armature is read in the same way at every frame.
+Blender's constraints, drivers, physics and NLA strips, nor simulations. Only relations decide,
+never values, so that an armature is read in the same way at every frame. Meshes are expected to be
+as they were evaluated last, if they already were so at the frame before.
 
 F-curves of posed channels would overwrite what is written ahead. They are muted for the evaluation,
 in the depsgraph's copy of the action; what they give is the FK pose.
@@ -24,10 +25,11 @@ from ..blender.errors import contained
 from ..blender.relations import Node, node_at, parents, walk_dependencies
 from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Skeleton, skeleton_of
-from .chain_plan import ChainPlan
+from .chain_plan import ChainPlan, GoalSource
 from .fk_pose import FkReader, Varying
+from .pre_pass import PrePassBone
 from .properties import settings
-from .tree_plan import TreePlan, Unit, chains_of
+from .tree_plan import Unit, chains_of
 
 OBJECT_CHANNELS = {*KIND_OF, "delta_location", "delta_scale"}
 OBJECT_CHANNELS |= {"delta_rotation_euler", "delta_rotation_quaternion"}
@@ -59,6 +61,9 @@ class Lookahead:
             or a second evaluation would take long. The inputs of the others are cheaper to read
             after the first.
         sources: By name of a data-block, the armatures that depend on it or use it.
+        meshes: By armature, the goals of all that are solved with it that depend on evaluated
+            meshes: one for all that watch the same objects.
+        seen: What these have read of the meshes ahead of the last frame.
         curves: F-curves of animated objects that the known armatures depend on.
         replaced: By armature with animated posed slots, its F-curves, if those of the slots can be
             muted while Blender evaluates the solution in their place.
@@ -77,6 +82,8 @@ class Lookahead:
     timed: set[int] = field(default_factory=set)
     moving: set[int] = field(default_factory=set)
     sources: dict[str, set[int]] = field(default_factory=dict)
+    meshes: dict[int, list[GoalSource]] = field(default_factory=dict)
+    seen: dict[GoalSource, object] = field(default_factory=dict)
     curves: dict[int, Curves] = field(default_factory=dict)
     replaced: dict[int, Curves] = field(default_factory=dict)
     placed: set[int] = field(default_factory=set)
@@ -92,6 +99,36 @@ class Lookahead:
         """Return the known armatures that tagged data-blocks (by name) or the frame affect."""
         found = set(self.moving) if is_frame_change else set[int]()
         return found.union(*[self.sources[name] for name in tagged if name in self.sources])
+
+    def look_at_meshes(
+        self, rigs: set[int], depsgraph: bpy.types.Depsgraph | None
+    ) -> tuple[set[int], dict[GoalSource, object]]:
+        """Return which armatures cannot be solved ahead now because of meshes that may change.
+
+        A mesh that has changed since the last frame is taken to change again. This only saves work:
+        what was seen is compared with what is evaluated.
+
+        Args:
+            rigs: Known armatures.
+            depsgraph: The depsgraph that will be evaluated at a new frame; None if it is another
+                evaluation, or if anything is edited.
+
+        Returns:
+            These armatures, and what the goals of the others have seen of their meshes.
+        """
+        if not self.meshes:
+            return set(), {}
+        found = {source for uid in self.meshes.keys() & rigs for source in self.meshes[uid]}
+        last, self.seen = self.seen, {}
+        if depsgraph is not None:
+            self.seen = {source: source.seen(depsgraph) for source in found}
+        same = {
+            source: now
+            for source, now in self.seen.items()
+            if now is not None and now == last.get(source)
+        }
+        blind = {uid for uid in self.meshes.keys() & rigs if not same.keys() >= {*self.meshes[uid]}}
+        return blind, same
 
     def is_outdated(self) -> bool:
         """Return whether the set of animated channels of an object has changed."""
@@ -157,8 +194,11 @@ def _look_at_group(lookahead: Lookahead, group: set[int], units: list[Unit]) -> 
     if walk.curves:
         lookahead.timed |= group
     is_crowded = len(bpy.data.objects) > CROWD * len(walk.curves)
-    if walk.curves and (is_crowded or not group.isdisjoint(walk.curves)):
+    if walk.meshes or (walk.curves and (is_crowded or not group.isdisjoint(walk.curves))):
         lookahead.moving |= group
+    if walk.meshes:
+        sources = [*walk.meshes.values()]
+        lookahead.meshes |= {uid: sources for uid in group}
     for source in walk.sources:
         lookahead.sources.setdefault(source, set()).update(group)
 
@@ -197,6 +237,7 @@ class _DependencyWalk:
         self.sources: set[str] = set()
         self.objects: list[bpy.types.Object] = []
         self.curves: dict[int, Curves] = {}
+        self.meshes: dict[tuple[int, ...], GoalSource] = {}
         self._objects: dict[int, bool] = {}
         self._unpredictable: dict[int, set[str]] = {}
 
@@ -205,7 +246,9 @@ class _DependencyWalk:
         found: list[bool] = []
         starts: list[Node] = []
         for unit in units:
-            found.append(isinstance(unit, ChainPlan | TreePlan))
+            if isinstance(unit, PrePassBone):
+                found.append(unit.is_known_ahead)
+                starts.append((unit.rig.object, unit.bone))
             for chain in chains_of(unit):
                 found.append(self._knows_chain(chain))
                 starts += _starts(chain) if found[-1] else ()
@@ -226,20 +269,39 @@ class _DependencyWalk:
             return False
         if lookahead.animated[rig.uid] and rig.uid not in lookahead.replaced:
             return False  # Animation would overwrite what is written ahead.
-        is_plain = chain.goal_source is None and not chain.watched
-        return bool(chain.problem) or (is_plain and self._knows_motion(chain))
+        return bool(chain.problem) or (self._knows_goal(chain) and self._knows_motion(chain))
+
+    def _knows_goal(self, chain: ChainPlan) -> bool:
+        source = chain.goal_source
+        if source is None:
+            return not chain.watched
+        if not source.is_known_ahead or self._has_keyed_groups(chain):
+            return False
+        self.meshes.setdefault(tuple([ob.session_uid for ob in chain.watched]), source)
+        return all([self._stands_still(ob) for ob in chain.watched])
+
+    def _stands_still(self, ob: bpy.types.Object) -> bool:
+        """Return whether neither animation nor bones move an object."""
+        while self._knows_object(ob) and ob.session_uid not in self.curves:
+            if ob.parent is None:
+                return True
+            if ob.parent_type != "OBJECT":
+                return False
+            ob = ob.parent
+        return False
 
     def _knows_motion(self, chain: ChainPlan) -> bool:
         if chain.motion is None:
             return True
         item = settings(chain.rig.object).constraints[chain.item]
+        return chain.motion.is_known_ahead(item) and not self._has_keyed_groups(chain)
+
+    def _has_keyed_groups(self, chain: ChainPlan) -> bool:
+        """Return whether F-curves set settings in groups of a constraint, which are not sampled."""
+        own = settings(chain.rig.object).constraints[chain.item].path_from_id() + "."
         curves = self.curves.get(chain.rig.uid)
-        own = item.path_from_id() + "."
-        keyed = [path for path in (curves.places if curves else ()) if path.startswith(own)]
-        # Ahead, F-curves are read for the settings of constraints, not for those of their groups.
-        return chain.motion.is_known_ahead(item) and not any(
-            "." in path[len(own) :] for path in keyed
-        )
+        paths = curves.places if curves else ()
+        return any(path.startswith(own) and "." in path[len(own) :] for path in paths)
 
     def _has_plain_settings(self, ob: bpy.types.Object) -> bool:
         data = ob.animation_data

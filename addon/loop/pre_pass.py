@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ..blender.rotation import Run, runs_of
 from ..blender.skeleton import Point, Skeleton
@@ -23,6 +23,8 @@ class PrePassBone(ABC):
     and it is off while none of them is on.
 
     Attributes:
+        is_known_ahead: Whether `read` returns the same ahead of an evaluation as far as its chains
+            can be solved ahead.
         rig: The armature.
         bone: The bone.
         chains: The chains that it serves.
@@ -39,6 +41,8 @@ class PrePassBone(ABC):
         last: The result of the last update.
         results: Cached results, by frame.
     """
+
+    is_known_ahead: ClassVar[bool] = False
 
     rig: Skeleton
     bone: int

@@ -19,7 +19,7 @@ from ..blender.curves import Sampler
 from ..blender.errors import report_once
 from ..blender.rotation import PoseChannels, Rows
 from ..blender.skeleton import Skeleton, matrix_frame
-from .chain_plan import ChainPlan
+from .chain_plan import ChainPlan, GoalSource
 from .evaluated import Evaluated
 from .fk_pose import FkPose, FkReader
 from .plan import Plan
@@ -159,6 +159,7 @@ class SnapshotAhead(SceneSnapshot):
     It is read from original data, and from F-curves at a frame that is not evaluated yet.
 
     Attributes:
+        seen: By the source of a goal, what it reads of evaluated meshes.
         objects: Objects whose transforms were computed, by session UID.
         locations: World locations of those without a parent.
     """
@@ -171,6 +172,7 @@ class SnapshotAhead(SceneSnapshot):
         touched: Collection[int],
         frame: float | None = None,
         depsgraph: bpy.types.Depsgraph | None = None,
+        seen: Mapping[GoalSource, object] | None = None,
     ) -> None:
         """Read a scene.
 
@@ -180,8 +182,10 @@ class SnapshotAhead(SceneSnapshot):
             rigs: The armatures to solve.
             touched: Those that were edited since the last reading.
             frame: The frame that will be evaluated; None if the channels already have its values.
-            depsgraph: The depsgraph after its evaluation, if that has happened: it has the same
-                transforms of objects without a parent.
+            depsgraph: The depsgraph. After its evaluation it has the same transforms of objects
+                without a parent.
+            seen: What the sources of goals read of its meshes, if it will be evaluated now; None if
+                that has happened.
         """
         self.plan = plan
         self.rigs = {uid: plan.rigs[uid].object for uid in rigs}
@@ -190,7 +194,9 @@ class SnapshotAhead(SceneSnapshot):
         self.objects: dict[int, bpy.types.Object] = {}
         self.locations: dict[int, Vec] = {}
         self._frame_ahead = frame
-        self._seen_in = depsgraph
+        self.seen = {} if seen is None else seen
+        self.depsgraph = cast(bpy.types.Depsgraph, depsgraph)  # Nothing reads it if there is none.
+        self._seen_in = depsgraph if seen is None else None
         self._played: dict[int, Sampler | None] = {}
         self.evaluated, self.poses, self.failed = self._read_all(touched)
 

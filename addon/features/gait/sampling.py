@@ -9,6 +9,8 @@ from math import isfinite
 from typing import NamedTuple
 from weakref import ReferenceType, ref
 
+import bpy
+
 from fabrik_solver import WHOLE, Frame, head_in_parent, point_in
 from fabrik_solver.core.vectors import (
     Mat3,
@@ -162,6 +164,15 @@ class FootGoal:
 
     sampler: WalkSampler
     leg: int
+
+    @property
+    def is_known_ahead(self) -> bool:
+        """Whether it is known ahead of an evaluation; it is not."""
+        return False
+
+    def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:
+        """Return None: it is not known ahead."""
+        return None
 
     @property
     def replaces_target(self) -> bool:

@@ -6,12 +6,14 @@ import weakref
 from dataclasses import dataclass, field
 from typing import cast
 
+import bpy
+
 from fabrik_solver import Frame
 from fabrik_solver.core.vectors import add, sub
 from fabrik_solver.motion.contacts import Thresholds, quantile
 
 from ...blender.messages import msg
-from ...blender.rays import Ground, Source, ground_of
+from ...blender.rays import Ground, SceneGround, Source, ground_of
 from ...loop import plan
 from ...loop.chain_plan import Aim, ChainPlan, Snapshot
 from ...loop.properties import FabrikConstraint, ends_of, settings
@@ -68,6 +70,15 @@ class GroundGoal:
     def replaces_target(self) -> bool:
         """Whether the goal does not depend on the target: it is the target's, on the ground."""
         return False
+
+    @property
+    def is_known_ahead(self) -> bool:
+        """Whether the ground is known ahead of an evaluation, if it does not change."""
+        return not isinstance(self.ground, SceneGround)
+
+    def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:
+        """Return the state of the ground."""
+        return self.ground.state(depsgraph)
 
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return the goal on the ground.

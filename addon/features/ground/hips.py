@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor, isfinite
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from fabrik_solver import WHOLE, Frame, moved_location
 from fabrik_solver.core.vectors import (
@@ -67,6 +67,8 @@ class Hip(PrePassBone):
 
     What it needs at other frames is kept as long as the footholds stay the same.
     """
+
+    is_known_ahead: ClassVar[bool] = True
 
     _made_for: object = None
     _key: object = None

@@ -1,0 +1,536 @@
+"""Feet on ground that stands still are solved ahead, and any change of the ground is noticed.
+
+A frame then shows, bit for bit, what it shows if nothing is solved ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import cycle
+from typing import Any
+
+import bpy
+import pytest
+from mathutils import Matrix
+from rendering import rendered, witnessed
+from rigs import add_constraint, everything_bits, go, make_chain, make_empty, pose_bits, update
+from walkers import flat, hills, key, make_ground, make_walker, simulate, stand, walker_on
+
+from addon.blender.rays import Ground
+from addon.loop import evaluate, plan
+from addon.loop.lookahead import Lookahead
+
+FRAMES = range(3, 40)
+
+
+@pytest.fixture
+def evaluations(empty_file: None) -> Iterator[list[float]]:
+    """What a driver that looks at a foot sees: one value for each evaluation of the pose."""
+    seen: list[float] = []
+    bpy.context.preferences.filepaths.use_scripts_auto_execute = True
+    bpy.app.driver_namespace["note_evaluation"] = lambda x: seen.append(x) or 0.0
+    yield seen
+    del bpy.app.driver_namespace["note_evaluation"]
+    bpy.context.preferences.filepaths.use_scripts_auto_execute = False
+
+
+def watch(rig: bpy.types.Object) -> None:
+    driver = make_empty("Watcher").driver_add("location", 0).driver
+    variable = driver.variables.new()
+    variable.type, variable.name = "TRANSFORMS", "x"
+    variable.targets[0].id, variable.targets[0].bone_target = rig, "Foot.L"
+    driver.expression = "note_evaluation(x)"
+
+
+def is_known(rig: bpy.types.Object) -> bool:
+    return rig.session_uid in plan.current().lookahead.known
+
+
+def ground_of_walker() -> bpy.types.Object:
+    return bpy.data.objects["Ground"]
+
+
+def played(between: Callable[[int], None] = lambda _: None) -> list[bytes]:
+    found = []
+    for frame in FRAMES:
+        between(frame)
+        go(frame)
+        found.append(everything_bits())
+    return found
+
+
+def assert_the_same_if_nothing_is_solved_ahead(
+    monkeypatch: pytest.MonkeyPatch, play: Callable[[], object]
+) -> None:
+    plan.discard(skeletons=True)
+    go(1)
+    go(2)
+    found = play()
+    with monkeypatch.context() as patch:
+        patch.setattr(Ground, "state", lambda *_: None)
+        plan.discard(skeletons=True)
+        go(1)
+        go(2)
+        assert play() == found
+
+
+def test_frames_are_evaluated_once_from_the_third_on(evaluations: list[float]) -> None:
+    """In the first one the ground is read, in the second one it is found to stand still."""
+    rig = walker_on(hills)
+    assert is_known(rig)
+    watch(rig)
+    update()
+    go(1)
+    go(2)
+    evaluations.clear()
+    misses = evaluate.misses
+    first = played()
+    assert len(set(first)) == len(FRAMES)
+    assert len(evaluations) == len(FRAMES)
+    assert played() == first
+    assert len(evaluations) == 2 * len(FRAMES)
+    assert evaluate.misses == misses
+
+
+def test_an_armature_that_only_its_targets_move_is_evaluated_once(
+    evaluations: list[float],
+) -> None:
+    rig = walker_on(hills)
+    rig.animation_data.action = None
+    simulate(rig)
+    assert is_known(rig)
+    watch(rig)
+    update()
+    go(1)
+    go(2)
+    evaluations.clear()
+    assert len(set(played())) > len(FRAMES) // 2
+    assert len(evaluations) == len(FRAMES)
+
+
+def test_frames_on_ground_that_deforms_are_evaluated_once_the_second_time(
+    evaluations: list[float],
+) -> None:
+    """Far behind the figure, so that the feet are where they were."""
+    rig = walker_on(hills)
+    wave: Any = ground_of_walker().modifiers.new("Wave", "WAVE")
+    wave.start_position_x, wave.falloff_radius = -2.0, 0.5
+    watch(rig)
+    update()
+    first = played()
+    assert len(evaluations) >= 2 * len(FRAMES)
+    evaluations.clear()
+    assert played() == first
+    assert len(evaluations) <= len(FRAMES) + 2
+
+
+@pytest.mark.parametrize("use_lock", [True, False])
+@pytest.mark.parametrize("hip", ["Hip", ""])
+def test_still_ground_gives_the_same_frames(
+    use_lock: bool, hip: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walker_on(hills, use_lock=use_lock, hip=hip)
+    assert_the_same_if_nothing_is_solved_ahead(monkeypatch, played)
+
+
+def test_subframes_are_solved_ahead_and_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    walker_on(hills)
+    misses = evaluate.misses
+
+    def play() -> list[bytes]:
+        found = []
+        for frame in FRAMES:
+            go(frame + 0.37)
+            found.append(everything_bits())
+        return found
+
+    assert_the_same_if_nothing_is_solved_ahead(monkeypatch, play)
+    assert evaluate.misses == misses
+
+
+def keyed(ground: bpy.types.Object) -> None:
+    key(ground, "location", [(0, 0, 0), (0, 0, 0.3)], [1, 40], False)
+
+
+def parent_keyed(ground: bpy.types.Object) -> None:
+    ground.parent = make_empty("Carrier", (0, 0, 0))
+    keyed(ground.parent)
+
+
+def driven(ground: bpy.types.Object) -> None:
+    ground.driver_add("location", 2).driver.expression = "0.01 * frame"
+
+
+def constrained(ground: bpy.types.Object) -> None:
+    leader = make_empty("Leader", (0, 0, 0))
+    keyed(leader)
+    ground.constraints.new("COPY_LOCATION").target = leader
+
+
+def on_a_solved_bone(ground: bpy.types.Object) -> None:
+    target = make_empty("Lift", (0.5, 0, 0.5))
+    key(target, "location", [(0.5, 0, 0.5), (0.5, 0, 1.0)], [1, 40], False)
+    carrier = make_chain(3)
+    add_constraint(carrier, carrier.pose.bones[-1].name, target)
+    ground.parent, ground.parent_type = carrier, "BONE"
+    ground.parent_bone = carrier.pose.bones[-1].name
+
+
+MOVED = (keyed, parent_keyed, driven, constrained, on_a_solved_bone)
+
+
+def hidden_now_and_then(ground: bpy.types.Object) -> None:
+    for frame in range(1, 40, 3):
+        ground.hide_viewport = frame % 2 == 0
+        ground.keyframe_insert("hide_viewport", frame=frame)
+
+
+def waving(ground: bpy.types.Object) -> None:
+    ground.modifiers.new("Wave", "WAVE").height = 0.2
+
+
+def displaced_by_keys(ground: bpy.types.Object) -> None:
+    displace = ground.modifiers.new("Displace", "DISPLACE")
+    for frame in (1, 20, 21, 40):  # It stands still for a while in between.
+        displace.strength = 0.1 if frame in (1, 40) else 0.3
+        displace.keyframe_insert("strength", frame=frame)
+
+
+def displaced_by_a_moved_texture(ground: bpy.types.Object) -> None:
+    texture: Any = bpy.data.textures.new("Clouds", "CLOUDS")
+    for frame, depth in ((1, 0.2), (40, 2.0)):
+        texture.noise_scale = depth
+        texture.keyframe_insert("noise_scale", frame=frame)
+    displace: Any = ground.modifiers.new("Displace", "DISPLACE")
+    displace.texture, displace.strength = texture, 0.3
+
+
+def raised_by_nodes_with_the_time(ground: bpy.types.Object) -> None:
+    tree: Any = bpy.data.node_groups.new("Nodes", "GeometryNodeTree")
+    tree.interface.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
+    tree.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
+    start, end, time, place, offset = [
+        tree.nodes.new(kind)
+        for kind in (
+            "NodeGroupInput",
+            "NodeGroupOutput",
+            "GeometryNodeInputSceneTime",
+            "GeometryNodeSetPosition",
+            "ShaderNodeCombineXYZ",
+        )
+    ]
+    tree.links.new(time.outputs["Seconds"], offset.inputs["Z"])
+    tree.links.new(offset.outputs[0], place.inputs["Offset"])
+    tree.links.new(start.outputs[0], place.inputs["Geometry"])
+    tree.links.new(place.outputs[0], end.inputs[0])
+    modifier: Any = ground.modifiers.new("Nodes", "NODES")
+    modifier.node_group = tree
+
+
+def shaped_by_keys(ground: bpy.types.Object) -> None:
+    ground.shape_key_add(name="Basis")
+    high = ground.shape_key_add(name="High")
+    for point in high.data:
+        point.co.z += 0.3
+    for frame, value in ((1, 0.0), (40, 1.0)):
+        high.value = value
+        high.keyframe_insert("value", frame=frame)
+
+
+def hooked_to_a_keyed_empty(ground: bpy.types.Object) -> None:
+    empty = make_empty("Hand", (0, 0, 0))
+    hook: Any = ground.modifiers.new("Hook", "HOOK")
+    hook.object = empty
+    hook.vertex_indices_set(range(len(ground.data.vertices)))
+    keyed(empty)
+
+
+def skinned_by_a_solved_armature(ground: bpy.types.Object) -> None:
+    on_a_solved_bone(ground)
+    carrier = ground.parent
+    ground.parent = None
+    ground.vertex_groups.new(name=carrier.pose.bones[-1].name).add(
+        range(len(ground.data.vertices)), 1.0, "REPLACE"
+    )
+    skin: Any = ground.modifiers.new("Armature", "ARMATURE")
+    skin.object = carrier
+
+
+DEFORMED = (
+    hidden_now_and_then,
+    waving,
+    displaced_by_keys,
+    displaced_by_a_moved_texture,
+    raised_by_nodes_with_the_time,
+    shaped_by_keys,
+    hooked_to_a_keyed_empty,
+    skinned_by_a_solved_armature,
+)
+
+Change = Callable[[bpy.types.Object], None]
+
+
+@pytest.mark.parametrize("change", [*MOVED, *DEFORMED], ids=lambda change: change.__name__)
+@pytest.mark.parametrize("use_lock", [True, False], ids=["locked", "free"])
+def test_ground_that_changes_gives_the_frames_of_one_evaluation_after_another(
+    change: Change, use_lock: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = walker_on(hills, use_lock=use_lock)
+    still = played()
+    change(ground_of_walker())
+    update()
+    # Animation of its modifiers and its visibility is its own.
+    own = (hidden_now_and_then, displaced_by_keys)
+    assert is_known(rig) == (change in DEFORMED and change not in own)
+    misses = evaluate.misses
+    assert_the_same_if_nothing_is_solved_ahead(monkeypatch, played)
+    assert evaluate.misses <= misses + 2  # What changes is taken to change again.
+    # Blender keeps evaluating what is hidden by keys, as feet depend on it.
+    assert change is hidden_now_and_then or played() != still
+
+
+@pytest.mark.parametrize("use_lock", [True, False], ids=["locked", "free"])
+def test_what_was_foreseen_wrongly_is_solved_again(
+    use_lock: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here of a wave that is taken to stand still, though it never does."""
+    walker_on(hills, use_lock=use_lock)
+    waving(ground_of_walker())
+    update()
+    look = Lookahead.look_at_meshes
+
+    def look_and_believe(
+        lookahead: Lookahead, rigs: set[int], depsgraph: bpy.types.Depsgraph | None
+    ) -> tuple[set[int], dict[Any, object]]:
+        blind, _ = look(lookahead, rigs, depsgraph)
+        is_seen = None not in lookahead.seen.values()
+        return (set(), lookahead.seen) if lookahead.seen and is_seen else (blind, {})
+
+    monkeypatch.setattr(Lookahead, "look_at_meshes", look_and_believe)
+    misses = evaluate.misses
+    assert_the_same_if_nothing_is_solved_ahead(monkeypatch, played)
+    assert evaluate.misses >= misses + len(FRAMES)
+
+
+def raise_mesh(ground: bpy.types.Object) -> None:
+    ground.data.transform(Matrix.Translation((0.0, 0.0, 0.05)))
+    ground.data.update()
+
+
+def lift(ground: bpy.types.Object) -> None:
+    ground.location.z += 0.05
+
+
+def raise_offset(_ground: bpy.types.Object) -> None:
+    for item in bpy.data.objects["Walker"].fabrik.constraints:
+        item.ground.offset += 0.01
+
+
+def raise_target(_ground: bpy.types.Object) -> None:
+    bpy.data.objects["Target.L"].delta_location.z += 0.01
+
+
+def raise_parent_of_ground(ground: bpy.types.Object) -> None:
+    if ground.parent is None:
+        ground.parent = make_empty("Carrier", (0, 0, 0))
+    ground.parent.location.z += 0.05
+
+
+def hide(ground: bpy.types.Object) -> None:
+    ground.hide_viewport = not ground.hide_viewport
+
+
+def swap_ground(ground: bpy.types.Object) -> None:
+    other = bpy.data.objects.get("Other") or make_ground(flat, "Other")
+    rig = bpy.data.objects["Walker"]
+    for item in rig.fabrik.constraints:
+        item.ground.object = other if item.ground.object == ground else ground
+
+
+EDITS = (raise_mesh, lift, raise_offset, raise_target, raise_parent_of_ground, hide, swap_ground)
+
+
+NOW_AND_THEN = (False, False, False, False, True)
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
+@pytest.mark.parametrize("is_evaluated", [True, False], ids=["evaluated", "unevaluated"])
+def test_edits_between_frames_are_noticed(
+    edit: Change, is_evaluated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether Blender has evaluated them before the next frame, or evaluates them with it."""
+    walker_on(hills)
+    every = cycle(NOW_AND_THEN)
+
+    def now_and_then(_frame: int) -> None:
+        if next(every):
+            edit(ground_of_walker())
+            if is_evaluated:
+                update()
+
+    still = played()
+    bpy.ops.ed.undo_push(message="start")
+    go(1)
+    found = played(now_and_then)
+    assert found != still
+    bpy.ops.ed.undo_push(message="edited")
+    bpy.ops.ed.undo()
+    every = cycle(NOW_AND_THEN)
+    monkeypatch.setattr(Ground, "state", lambda *_: None)
+    go(1)
+    assert played(now_and_then) == found
+
+
+PLACES = ("frame_change_pre", 0), ("frame_change_pre", 99), ("frame_change_post", 0)
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES)
+@pytest.mark.parametrize("edit", [raise_mesh, lift], ids=lambda edit: edit.__name__)
+def test_ground_that_a_handler_of_another_extension_moves_is_noticed(
+    name: str, place: int, edit: Change, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walker_on(hills)
+    ground = ground_of_walker()
+    places = [tuple(vertex.co) for vertex in ground.data.vertices]
+    scene = bpy.context.scene
+
+    of_event: list[Any] = getattr(bpy.app.handlers, name)
+
+    def edit_now_and_then(_scene: bpy.types.Scene, _depsgraph: object = None) -> None:
+        if scene.frame_current % 5 == 0:
+            edit(ground)
+
+    def take_place(_frame: int) -> None:
+        if edit_now_and_then in of_event:  # Our handler has come to the end meanwhile.
+            of_event.remove(edit_now_and_then)
+        of_event.insert(place, edit_now_and_then)
+
+    def play() -> list[bytes]:
+        ground.location.z = 0.0
+        for vertex, start in zip(ground.data.vertices, places, strict=True):
+            vertex.co = start
+        ground.data.update()
+        go(1)
+        go(2)
+        try:
+            return played(take_place)
+        finally:
+            of_event.remove(edit_now_and_then)
+
+    assert_the_same_if_nothing_is_solved_ahead(monkeypatch, play)
+
+
+def test_renders_show_the_same_as_the_viewport(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before a frame was played in the viewport, and in between."""
+    rig = walker_on(hills)
+    go(1)
+    go(2)
+    go(3)
+    before = rendered(4, 12)
+    shown = {}
+    for frame in range(4, 13):
+        go(frame)
+        shown[frame] = pose_bits(rig)
+    assert before == shown
+    assert rendered(8, 20).keys() == set(range(8, 21))
+    again = {}
+    for frame in range(4, 13):
+        go(frame)
+        again[frame] = pose_bits(rig)
+    assert again == shown
+
+
+def test_a_render_has_ground_of_its_own() -> None:
+    """Rays at what the viewport shows would hit something else, and nothing else tells that.
+
+    Nothing is edited after the viewport has played frames, so that it is solved ahead.
+    """
+    rig, ground = make_walker(), make_ground()
+    displace: Any = ground.modifiers.new("Displace", "DISPLACE")
+    displace.strength, displace.show_render = 0.05, False
+    stand(rig, ground)
+    simulate(rig)
+    shown = {}
+    with witnessed() as found:
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = 5, 19
+        for frame in range(1, 20):
+            go(frame)
+            shown[frame] = pose_bits(rig)
+        bpy.ops.render.render(animation=True)
+    displace.show_viewport = False
+    for frame in range(5, 20):
+        go(frame)
+        assert found[frame] == pose_bits(rig) != shown[frame]
+
+
+def test_other_view_layers_and_scenes_show_the_same() -> None:
+    rig = walker_on(hills)
+    scene = bpy.context.scene
+    alone = {}
+    for frame in FRAMES:
+        go(frame)
+        alone[frame] = pose_bits(rig)
+    other = scene.view_layers.new("Other")
+    other.update()
+    for frame in FRAMES:
+        go(frame)
+        assert pose_bits(rig) == pose_bits(rig, depsgraph=other.depsgraph) == alone[frame]
+    copy: Any = scene.copy()
+    copy.view_layers[0].update()
+    for frame in range(5, 12):
+        copy.frame_set(frame + 3)
+        assert pose_bits(rig, depsgraph=copy.view_layers[0].depsgraph) == alone[frame + 3]
+        go(frame)
+        assert pose_bits(rig) == alone[frame]
+
+
+def test_frames_after_undo_are_the_same() -> None:
+    walker_on(hills)
+    bpy.ops.ed.undo_push(message="before")
+    first = played()
+    raise_mesh(ground_of_walker())
+    bpy.ops.ed.undo_push(message="edit")
+    edited = played()
+    assert edited != first
+    bpy.ops.ed.undo()
+    assert played() == first
+    bpy.ops.ed.redo()
+    assert played() == edited
+
+
+def test_settings_of_the_ground_that_are_keyed_are_not_foreseen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig = walker_on(hills)
+    item = rig.fabrik.constraints[0]
+    for frame, offset in ((1, 0.0), (40, 0.1)):
+        item.ground.offset = offset
+        item.ground.keyframe_insert("offset", frame=frame)
+    update()
+    assert not is_known(rig)
+    assert_the_same_if_nothing_is_solved_ahead(monkeypatch, played)
+
+
+def test_the_scene_as_ground_is_not_foreseen() -> None:
+    """What is visible may change in more ways than Blender tells."""
+    assert not is_known(walker_on(hills, source="SCENE"))
+
+
+def test_edits_are_not_solved_ahead() -> None:
+    """Blender may evaluate anything then, so that it would be solved twice."""
+    rig = walker_on(hills, use_lock=False)
+    for frame in FRAMES:
+        go(frame)
+    misses = evaluate.misses
+    target = bpy.data.objects["Target.L"]
+    shown = pose_bits(rig)
+    for _ in range(3):
+        target.location.z += 0.05
+        update()
+        assert pose_bits(rig) != shown
+        shown = pose_bits(rig)
+    for frame in FRAMES:
+        go(frame)
+    ground_of_walker().location.z += 0.05
+    go(FRAMES[1])
+    assert evaluate.misses == misses
