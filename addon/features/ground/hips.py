@@ -28,7 +28,7 @@ from ...blender.messages import msg
 from ...blender.relations import node_at, parents, walk_dependencies
 from ...blender.rotation import LOCATION
 from ...blender.skeleton import Point, Skeleton
-from ...loop.chain_plan import ChainPlan, Snapshot, aim_of, refuse_connected
+from ...loop.chain_plan import Aim, ChainPlan, Snapshot, aim_of, refuse_connected
 from ...loop.pre_pass import PrePassBone
 from ...loop.properties import settings
 from ...loop.resolving import bone_index
@@ -83,26 +83,24 @@ class Hip(PrePassBone):
     def read(self, snapshot: Snapshot) -> HipInput | None:
         """Return its translation, None if it stays."""
         pose = snapshot.poses[self.rig.uid]
-        working = [leg for leg in self.chains if not leg.problem and self._counts(snapshot, leg)]
+        aims = {leg: self._aim(snapshot, leg) for leg in self.chains if not leg.problem}
+        working = [leg for leg, aim in aims.items() if aim is not None]
         if not working:
             return None
         first = ground_settings(snapshot.item(working[0]))
-        stances = _ground_goal(working[0]).stances(snapshot, working[0])
-        probe = (
-            stances.probe
-            if stances
-            else _ground_goal(working[0]).probe(snapshot, working[0], first)
-        )
-        up = probe.up
-        legs = [self._leg(snapshot, chain) for chain in working]
-        rise = hip_rise(legs, first.hip_follow)
-        drop = hip_drop(legs, up, first.hip_reach, rise)
         found = [_ground_goal(chain).stances(snapshot, chain) for chain in working]
         known = [one for one in found if one is not None]
-        shift = ORIGIN
+        goal = _ground_goal(working[0])
+        probe = found[0].probe if found[0] else goal.probe(snapshot, working[0], first)
+        up = probe.up
+        legs = [self._leg(snapshot, leg, aim) for leg, aim in aims.items() if aim is not None]
+        rise = hip_rise(legs, first.hip_follow)
         if len(known) == len(working):
             drop = self._foreseen(snapshot, working, known, up)
             shift = _jolt(known, snapshot.time)
+        else:
+            drop = hip_drop(legs, up, first.hip_reach, rise)
+            shift = ORIGIN
         shift = add(shift, scaled(up, rise - drop))
         if shift == ORIGIN:
             return None
@@ -165,15 +163,16 @@ class Hip(PrePassBone):
         drop = self._foreseen_drops[time] = foreseen_drop(self._peaks, time, ease, stride)
         return drop
 
-    def _counts(self, snapshot: Snapshot, leg: ChainPlan) -> bool:
-        """Return whether a leg is enabled and its target finite; else its chain reports that."""
+    def _aim(self, snapshot: Snapshot, leg: ChainPlan) -> Aim | None:
+        """Return the goal of a leg; None if it is off, or not finite, which its chain reports."""
         given = snapshot.poses[self.rig.uid].settings[leg.item]
-        is_on = given.enabled and given.influence > 0.0
-        return is_on and isfinite(sum(aim_of(snapshot, leg).place))
+        if not given.enabled or not given.influence > 0.0:
+            return None
+        aim = aim_of(snapshot, leg)
+        return aim if isfinite(sum(aim.place)) else None
 
-    def _leg(self, snapshot: Snapshot, chain: ChainPlan) -> Leg:
+    def _leg(self, snapshot: Snapshot, chain: ChainPlan, given: Aim) -> Leg:
         joints = joints_of(snapshot, chain)
-        given = aim_of(snapshot, chain)
         found = _ground_goal(chain).foothold(snapshot, chain, given)
         target, goal = given.place, found.base
         size = leg_length(joints, chain)
