@@ -759,10 +759,21 @@ def test_numbers_of_keys_are_what_we_think() -> None:
         ("handle_left_type", "FREE"): keying.FREE,
         ("handle_left_type", "VECTOR"): keying.VECTOR,
         ("handle_left_type", "AUTO_CLAMPED"): keying.AUTO_CLAMPED,
-        ("type", "KEYFRAME"): keying.KEYFRAME,
     }
     for (name, item), number in numbers.items():
         assert point.bl_rna.properties[name].enum_items[item].value == number
+
+
+def test_keys_that_are_added_to_an_f_curve_are_of_the_type_keyframe() -> None:
+    rig = make_chain(1)
+    key_ramp(rig.pose.bones["B0"])
+    bpy.context.scene.tool_settings.keyframe_type = "EXTREME"
+    points = animation.all_active_curves(rig)[0].keyframe_points
+    for key in points:
+        key.type = "BREAKDOWN"
+    before = len(points)
+    points.add(50)
+    assert {key.type for key in points[before:]} == {"KEYFRAME"}
 
 
 def test_first_keys_and_removed_drivers_make_new_relations_and_tag_nothing_of_theirs() -> None:
