@@ -1384,6 +1384,17 @@ def test_rna_tells_of_a_property_of_a_group_what_it_was_defined_with_but_for_tag
         bpy.utils.unregister_class(kind)
 
 
+def test_reading_a_pointer_that_was_never_set_stores_an_empty_one() -> None:
+    item: Any = make_chain(1).fabrik.constraints.add()
+    for name in ("pole_target", "ground"):
+        assert not item.is_property_set(name)
+        getattr(item, name)
+        assert item.is_property_set(name)
+    assert not item.is_property_set("influence")
+    assert item.influence == 1.0
+    assert not item.is_property_set("influence")
+
+
 def test_registered_properties_are_kept_apart_from_custom_ones_from_5_0() -> None:
     """Choices are kept by their numbers."""
     rig = make_chain(1)
