@@ -83,3 +83,14 @@ def empty_file(addon: ModuleType, own_folder: str) -> None:
     """Each test starts in a new, empty file with factory settings."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     bpy.context.preferences.filepaths.temporary_directory = own_folder
+
+
+@pytest.fixture
+def evaluations(empty_file: None) -> Iterator[list[float]]:
+    """What the driver of `rigs.watch` sees: one value for each evaluation of the pose."""
+    seen: list[float] = []
+    bpy.context.preferences.filepaths.use_scripts_auto_execute = True
+    bpy.app.driver_namespace["note_evaluation"] = lambda x: seen.append(x) or 0.0
+    yield seen
+    del bpy.app.driver_namespace["note_evaluation"]
+    bpy.context.preferences.filepaths.use_scripts_auto_execute = False

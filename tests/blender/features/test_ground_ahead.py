@@ -5,7 +5,7 @@ A frame then shows, bit for bit, what it shows if nothing is solved ahead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import cycle
 from typing import Any
 
@@ -13,7 +13,16 @@ import bpy
 import pytest
 from mathutils import Matrix
 from rendering import rendered, witnessed
-from rigs import add_constraint, everything_bits, go, make_chain, make_empty, pose_bits, update
+from rigs import (
+    add_constraint,
+    everything_bits,
+    go,
+    make_chain,
+    make_empty,
+    pose_bits,
+    update,
+    watch,
+)
 from walkers import flat, hills, key, make_ground, make_walker, simulate, stand, walker_on
 
 from addon.blender.rays import Ground
@@ -23,27 +32,18 @@ from addon.loop.lookahead import Lookahead
 FRAMES = range(3, 40)
 
 
-@pytest.fixture
-def evaluations(empty_file: None) -> Iterator[list[float]]:
-    """What a driver that looks at a foot sees: one value for each evaluation of the pose."""
-    seen: list[float] = []
-    bpy.context.preferences.filepaths.use_scripts_auto_execute = True
-    bpy.app.driver_namespace["note_evaluation"] = lambda x: seen.append(x) or 0.0
-    yield seen
-    del bpy.app.driver_namespace["note_evaluation"]
-    bpy.context.preferences.filepaths.use_scripts_auto_execute = False
-
-
-def watch(rig: bpy.types.Object) -> None:
-    driver = make_empty("Watcher").driver_add("location", 0).driver
-    variable = driver.variables.new()
-    variable.type, variable.name = "TRANSFORMS", "x"
-    variable.targets[0].id, variable.targets[0].bone_target = rig, "Foot.L"
-    driver.expression = "note_evaluation(x)"
-
-
 def is_known(rig: bpy.types.Object) -> bool:
     return rig.session_uid in plan.current().lookahead.known
+
+
+def start_watching(rig: bpy.types.Object, evaluations: list[float]) -> None:
+    """Count the evaluations from the third frame on."""
+    assert is_known(rig)
+    watch(rig, "Foot.L")
+    update()
+    go(1)
+    go(2)
+    evaluations.clear()
 
 
 def ground_of_walker() -> bpy.types.Object:
@@ -77,12 +77,7 @@ def assert_the_same_if_nothing_is_solved_ahead(
 def test_frames_are_evaluated_once_from_the_third_on(evaluations: list[float]) -> None:
     """In the first one the ground is read, in the second one it is found to stand still."""
     rig = walker_on(hills)
-    assert is_known(rig)
-    watch(rig)
-    update()
-    go(1)
-    go(2)
-    evaluations.clear()
+    start_watching(rig, evaluations)
     misses = evaluate.misses
     first = played()
     assert len(set(first)) == len(FRAMES)
@@ -98,12 +93,7 @@ def test_an_armature_that_only_its_targets_move_is_evaluated_once(
     rig = walker_on(hills)
     rig.animation_data.action = None
     simulate(rig)
-    assert is_known(rig)
-    watch(rig)
-    update()
-    go(1)
-    go(2)
-    evaluations.clear()
+    start_watching(rig, evaluations)
     assert len(set(played())) > len(FRAMES) // 2
     assert len(evaluations) == len(FRAMES)
 
@@ -115,7 +105,7 @@ def test_frames_on_ground_that_deforms_are_evaluated_once_the_second_time(
     rig = walker_on(hills)
     wave: Any = ground_of_walker().modifiers.new("Wave", "WAVE")
     wave.start_position_x, wave.falloff_radius = -2.0, 0.5
-    watch(rig)
+    watch(rig, "Foot.L")
     update()
     first = played()
     assert len(evaluations) >= 2 * len(FRAMES)

@@ -93,6 +93,15 @@ def make_empty(name: str = "Target", location: Sequence[float] = (1, 0, 2)) -> b
     return empty
 
 
+def watch(rig: bpy.types.Object, bone: str) -> None:
+    """Have a driver look at a bone, for the fixture `evaluations`."""
+    driver = make_empty("Watcher").driver_add("location", 0).driver
+    variable = driver.variables.new()
+    variable.type, variable.name = "TRANSFORMS", "x"
+    variable.targets[0].id, variable.targets[0].bone_target = rig, bone
+    driver.expression = "note_evaluation(x)"
+
+
 def add_constraint(
     armature: bpy.types.Object,
     bone: str,

@@ -22,6 +22,7 @@ from rigs import (
     shown_bones,
     tip_error,
     update,
+    watch,
 )
 
 from addon.blender import animation
@@ -42,25 +43,6 @@ def rig(empty_file: None) -> bpy.types.Object:
     add_constraint(rig, "B3", target)
     update()
     return rig
-
-
-@pytest.fixture
-def evaluations(empty_file: None) -> Iterator[list[float]]:
-    """What a driver that looks at the tip sees: one value for each evaluation of the pose."""
-    seen: list[float] = []
-    bpy.context.preferences.filepaths.use_scripts_auto_execute = True
-    bpy.app.driver_namespace["note_evaluation"] = lambda x: seen.append(x) or 0.0
-    yield seen
-    del bpy.app.driver_namespace["note_evaluation"]
-    bpy.context.preferences.filepaths.use_scripts_auto_execute = False
-
-
-def watch(rig: bpy.types.Object, bone: str) -> None:
-    driver = make_empty("Watcher").driver_add("location", 0).driver
-    variable = driver.variables.new()
-    variable.type, variable.name = "TRANSFORMS", "x"
-    variable.targets[0].id, variable.targets[0].bone_target = rig, bone
-    driver.expression = "note_evaluation(x)"
 
 
 def target_of(rig: bpy.types.Object) -> bpy.types.Object:

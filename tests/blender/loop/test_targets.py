@@ -19,6 +19,7 @@ from rigs import (
     tip_error,
     tip_world,
     update,
+    watch,
     world_location,
 )
 
@@ -466,25 +467,6 @@ def calls(monkeypatch):
     for module, name in ((ahead, "write_ahead"), (evaluate, "write_pose")):
         monkeypatch.setattr(module, name, counting(getattr(module, name)))
     return counts
-
-
-@pytest.fixture
-def evaluations():
-    """Count evaluations of the pose: a driver that looks at a bone is asked after each."""
-    seen = []
-    bpy.context.preferences.filepaths.use_scripts_auto_execute = True
-    bpy.app.driver_namespace["note_evaluation"] = lambda x: seen.append(x) or 0.0
-    yield seen
-    del bpy.app.driver_namespace["note_evaluation"]
-    bpy.context.preferences.filepaths.use_scripts_auto_execute = False
-
-
-def watch(rig, bone):
-    driver = make_empty("Watcher").driver_add("location", 0).driver
-    variable = driver.variables.new()
-    variable.type, variable.name = "TRANSFORMS", "x"
-    variable.targets[0].id, variable.targets[0].bone_target = rig, bone
-    driver.expression = "note_evaluation(x)"
 
 
 def reset(counts):
