@@ -1,130 +1,23 @@
-"""The axis about which a joint bends, and joint limits relative to it."""
+"""Joint limits relative to the axis about which a joint flexes."""
 
 from __future__ import annotations
 
-from math import acos, atan2, pi
-from typing import Any, NamedTuple, cast
+from math import atan2, pi
+from typing import Any
 
-import bpy
-from mathutils import Euler, Matrix, Quaternion, Vector
+from mathutils import Euler, Matrix, Vector
 
-from fabrik_solver.core.vectors import ORIGIN, across, unit
+from fabrik_solver.core.vectors import ORIGIN
 
-from ..blender.access import pose_bones
-from ..blender.limbs import NO_BEND, end_of
-from ..blender.moving import place_of
-from ..blender.skeleton import Skeleton, skeleton_of, vector
+from ..blender.skeleton import vector
 from ..loop.joint_properties import FabrikJoint
-from ..loop.properties import settings
-from .constraints import chains_in
+from .flexion import Flexion
 
 ALIGNED = 1e-3
 """The largest angle, in radians, between a hinge axis and the axis of the bone that it is."""
 
 ONE_WAY = 0.1
 """The largest share of the flexion that a hinge which bends one way allows beyond straight."""
-
-
-class Bend(NamedTuple):
-    """How a joint bends.
-
-    Attributes:
-        axis: The unit vector about which a positive rotation flexes it, in the bone's rest space.
-        angle: The angle by which it is flexed at rest, in radians.
-    """
-
-    axis: Vector
-    angle: float
-
-
-def bend_at_rest(rig: Skeleton, bone: int, end: Vector | None = None) -> Bend | None:
-    """Return how a joint is bent between its bone and the parent at rest, None if it is straight.
-
-    Args:
-        rig: The armature.
-        bone: The bone below the joint.
-        end: The end of the bone, in armature space; None for its tail, or its child's head.
-    """
-    parent = rig.parents[bone]
-    if parent < 0:
-        return None
-    rest = rig.rest(bone)
-    head = rest.head_local
-    before = (head - rig.rest(parent).head_local).normalized()
-    after = ((Vector(end_of(rig, bone)) if end is None else end) - head).normalized()
-    axis = cast(Vector, before.cross(after))
-    cosine = before.dot(after)
-    if cosine > NO_BEND or axis.length == 0.0:
-        return None
-    local = rest.matrix_local.to_3x3().transposed() @ axis.normalized()
-    return Bend(local, acos(max(-1.0, cosine)))
-
-
-def bend_to_pole(armature: bpy.types.Object, bone: int) -> Bend | None:
-    """Return how a joint flexes that the pole of its chain points out of, None without a pole."""
-    for chain in chains_in(armature):
-        if bone not in chain.bones or chain.pole is None:
-            continue
-        depsgraph = bpy.context.evaluated_depsgraph_get()
-        evaluated = armature.evaluated_get(depsgraph)
-        bones = pose_bones(evaluated)
-        root = bones[chain.bones[0]].head
-        axis = unit(vector(chain.posed_tip(bones) - root))
-        pole = Vector(place_of(depsgraph, chain.pole)[1])
-        out = evaluated.matrix_world.inverted_safe() @ pole - root
-        side = unit(across(vector(out), axis)) if axis else None
-        if axis is None or side is None:
-            continue
-        turn = Quaternion(axis, settings(armature).constraints[chain.item].pole_angle)
-        flexing = cast(Vector, (turn @ Vector(side)).cross(Vector(axis)))
-        return Bend(_to_rest(armature, bones, bone, flexing), 0.0)
-    return None
-
-
-def _to_rest(armature: bpy.types.Object, bones: Any, bone: int, direction: Vector) -> Vector:
-    """Return a direction of the posed parent, in armature space, in the rest space of a bone."""
-    posed = bones[bone]
-    rest = cast(Any, armature).pose.bones[bone].bone
-    if posed.parent is not None:
-        above = posed.parent.matrix.to_3x3().inverted_safe()
-        direction = rest.parent.matrix_local.to_3x3() @ (above @ direction)
-    return (rest.matrix_local.to_3x3().transposed() @ direction).normalized()
-
-
-def next_in_limb(rig: Skeleton, bone: int) -> int:
-    """Return the child that continues a limb: the only one, or the only one that has children."""
-    children = rig.children[bone]
-    parents = [i for i in children if rig.children[i]]
-    found = parents if len(children) > 1 else children
-    return found[0] if len(found) == 1 else -1
-
-
-def bend_of(armature: bpy.types.Object, name: str) -> Bend | None:
-    """Return how a joint flexes: as it is bent at rest, else away from the pole of its chain."""
-    rig = skeleton_of(armature)
-    bone = rig.index[name]
-    return bend_at_rest(rig, bone) or bend_to_pole(armature, bone)
-
-
-def limb_bend_of(armature: bpy.types.Object, name: str) -> Bend | None:
-    """Return how the joint after a bone flexes, in the rest space of that bone.
-
-    That is the plane in which a limb bends that the bone begins. At the end of a limb it is that of
-    the bone's own joint.
-    """
-    rig = skeleton_of(armature)
-    bone = rig.index[name]
-    after = next_in_limb(rig, bone)
-    if after < 0:
-        return bend_of(armature, name)
-    found = bend_at_rest(rig, after)
-    if found is None:
-        return bend_to_pole(armature, bone)
-    turn = rig.rest(bone).matrix_local.to_3x3().transposed() @ rig.rest(after).matrix_local.to_3x3()
-    return Bend(turn @ found.axis, 0.0)
-
-
-# Limits
 
 
 def hinge_values(axis: Vector, low: float, high: float) -> dict[str, Any]:
@@ -190,7 +83,7 @@ def needs_bend(joint: FabrikJoint) -> bool:
     return joint.limit_type == "HINGE"
 
 
-def turned_to(joint: FabrikJoint, bend: Bend, is_across: bool = False) -> dict[str, Any]:
+def turned_to(joint: FabrikJoint, bend: Flexion, is_across: bool = False) -> dict[str, Any]:
     """Return the settings of a limit of a joint that flexes about X, for another axis of flexion.
 
     A hinge that bends one way is measured from the straight limb, others from the rest pose.

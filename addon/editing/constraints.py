@@ -20,6 +20,7 @@ from ..loop.registry import MOTIONS
 from ..loop.solving import solve_constraint
 from . import offset
 from .defaults import apply_defaults
+from .flexion import remember
 from .placing import new_empty, pole_world, tip_world
 
 
@@ -85,6 +86,8 @@ def add(
         raise ProblemError(problem)
     fabrik.active_index = len(fabrik.constraints) - 1
     item.use_offset = use_offset
+    if motion is None:
+        remember(armature, [rig.names[i] for i in rig.chain_up(tip)[-(count or length) :]])
     return item
 
 

@@ -15,7 +15,7 @@ from ..blender.character import Character, character_of
 from ..blender.errors import ProblemError
 from ..blender.limbs import limb_length
 from ..blender.skeleton import Skeleton, skeleton_of
-from .bending import next_in_limb
+from .flexion import next_in_limb
 
 ENDS: Final = HAND | {"ankle", "foot", "hoof", "palm", "paw"}
 """Words in the names of bones at the ends of limbs, which have rotations of their own."""

@@ -13,7 +13,6 @@ from fabrik_solver.motion.anatomy import is_segment
 
 from ..blender import animation
 from ..blender.access import pose_bones
-from ..blender.character import character_of
 from ..blender.curves import split_bone_path
 from ..blender.errors import ProblemError
 from ..blender.limbs import end_of
@@ -23,9 +22,10 @@ from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..loop.properties import FabrikConstraint, settings
 from ..loop.property_values import default_of
 from . import constraints as editing
-from .bending import Bend, bend_at_rest, hinge_values
+from .bending import hinge_values
 from .controls import refuse_uneditable, use_bones
 from .copying import set_values
+from .flexion import Flexion, flexion_of
 from .limb import Limb
 from .placing import new_empty
 from .playing import updated
@@ -264,13 +264,12 @@ def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
         joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
         if joint.limit_type != "NONE" or name in keyed:
             continue
-        if k in segments:
-            bend, most = _twist(rig, bones[k], heads[k + 1]), 0.0
-        else:
-            bend = bend_at_rest(rig, bones[k], heads[k + 1])
-            most = default_of(joint.bl_rna.properties["hinge_max"])
-        if bend is None and limb.kind and len(bones) - len(segments) == 2:
-            bend = _anatomical_bend(armature, rig, bones[k], limb.kind)
+        most = 0.0 if k in segments else default_of(joint.bl_rna.properties["hinge_max"])
+        bend = (
+            _twist(rig, bones[k], heads[k + 1])
+            if k in segments
+            else flexion_of(armature, name, heads[k + 1])
+        )
         if bend is None:
             continue
         lines.append(_hinge_line(name, joint))
@@ -279,13 +278,13 @@ def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
     return lines
 
 
-def _twist(rig: Skeleton, bone: int, end: Vector) -> Bend | None:
+def _twist(rig: Skeleton, bone: int, end: Vector) -> Flexion | None:
     """Return the axis along a bone; None if it has no length."""
     rest = rig.rest(bone)
     along = end - rest.head_local
     if along.length == 0.0:
         return None
-    return Bend(rest.matrix_local.to_3x3().transposed() @ along.normalized(), 0.0)
+    return Flexion(rest.matrix_local.to_3x3().transposed() @ along.normalized(), 0.0, "REST")
 
 
 def _hinge_line(name: str, joint: Any) -> str:
@@ -306,16 +305,3 @@ def remove_hinges(armature: bpy.types.Object, lines: Sequence[str]) -> None:
             joint.hinge_axis = values[0]
             *axis, joint.hinge_min, joint.hinge_max = map(float, values[1:])
             joint.hinge_vector = axis
-
-
-def _anatomical_bend(
-    armature: bpy.types.Object, rig: Skeleton, bone: int, kind: str
-) -> Bend | None:
-    """Return how an elbow or knee flexes that is straight at rest: to the front, or the back."""
-    front = character_of(armature).front
-    rest = rig.rest(bone)
-    before = (rest.head_local - rig.rest(rig.parents[bone]).head_local).normalized()
-    axis = cast(Vector, before.cross(front if kind == "ARM" else -front))
-    if axis.length == 0.0:
-        return None
-    return Bend(rest.matrix_local.to_3x3().transposed() @ axis.normalized(), 0.0)

@@ -10,7 +10,7 @@ from typing import Literal, cast
 import bpy
 
 from fabrik_solver import Chain, ChainInput, Frame, Posture, point_in
-from fabrik_solver.core.bend import bend_direction, chain_axis, swing_turn
+from fabrik_solver.core.bend import ON_AXIS, chain_axis, swing_turn
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Vec,
@@ -67,7 +67,7 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
         )
     joints = in_lengths(solved)
     axis = unit(sub(vector(posture.goal.target), root)) or chain_axis(joints)
-    bend = bend_direction(joints, axis) or _next_bend(given, axis)
+    bend = _bend_of_solved(given.chain, solved, axis)
     middle = scaled(sum_of(joints[1:-1]), 1.0 / (len(joints) - 2))
     out = add(scaled(axis, dot(middle, axis)), scaled(bend, dot(middle, bend) + 1.0))
     root_world, pole, end = (
@@ -76,11 +76,17 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
     return pole, length(sub(end, root_world))
 
 
-def _next_bend(given: ChainInput, axis: Vec) -> Vec:
-    """Return the side to which a straight solved chain will bend, from its FK pose."""
-    chain = given.chain
-    side = side_of_bend(chain)
-    return rotate(swing_turn(chain.axis, side, axis, 1.0), side)
+def _bend_of_solved(chain: Chain, joints: Sequence[Vec], axis: Vec) -> Vec:
+    """Return the side to which a solved chain bends, or will bend if it is straight.
+
+    Args:
+        chain: The chain in its FK pose.
+        joints: The solved joints.
+        axis: The unit vector to the target.
+    """
+    turn = swing_turn(chain.axis, side_of_bend(chain), axis, 1.0)
+    bend, _ = chain.bend_of_moved(chain.moved_to(joints), axis, turn)
+    return (unit(bend) if length(bend) > ON_AXIS else None) or rotate(turn, side_of_bend(chain))
 
 
 def side_of_bend(chain: Chain) -> Vec:

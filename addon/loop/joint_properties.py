@@ -42,7 +42,11 @@ AXIS_ITEMS = (
 
 def _changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     """Discard the plan of all objects that use the armature, and tag it."""
-    armature = cast(bpy.types.Armature, item.id_data)
+    _bone_changed(cast(Any, item), _context)
+
+
+def _bone_changed(bone: bpy.types.Bone, _context: bpy.types.Context) -> None:
+    armature = cast(bpy.types.Armature, bone.id_data)
     changes.structure.notify(armature)
     armature.update_tag()
 
@@ -54,6 +58,18 @@ SETTING: dict[str, Any] = {
 }
 ANGLE: dict[str, Any] = {**SETTING, "subtype": "ANGLE", "precision": 2, "step": 100}
 HINGE_ANGLE = {**ANGLE, "min": -2.0 * pi, "max": 2.0 * pi, "soft_min": -pi, "soft_max": pi}
+
+
+FLEXION = defined(
+    FloatVectorProperty,
+    "Flexion",
+    "Axis about which a positive rotation flexes the joint, in the bone's rest space. A limb that "
+    "is nearly straight bends that way. At 0 it bends as in its rest pose",
+    size=3,
+    subtype="XYZ",
+    **{**SETTING, "update": _bone_changed},
+)
+"""A property of the bone and not of its `FabrikJoint`, which is copied to bones with other axes."""
 
 
 class FabrikJoint(bpy.types.PropertyGroup):

@@ -153,6 +153,15 @@ def ik_settings(bone: Any) -> IkSettings:
     return IkSettings((x, y, z), stiffness)
 
 
+def limit_of(bone: Any) -> Limit | None:
+    """Return the current limit of a pose bone's joint, None if it has none or an invalid one."""
+    if joint_problem(bone):
+        return None
+    if bone.fabrik_joint.limit_type == "BLENDER":
+        return _limit_of_ranges(ik_settings(bone).ranges)
+    return _limit(bone.fabrik_joint)
+
+
 def _limit_of_ranges(ranges: tuple[Range, Range, Range]) -> Limit | None:
     """Return a hinge if one axis is free, a cone if more are, None if none is limited."""
     if all(high - low >= 2.0 * pi - 1e-6 for low, high in ranges):

@@ -26,7 +26,7 @@ from bpy.props import (
 
 from ..blender.access import shown_areas
 from . import changes
-from .joint_properties import FabrikJoint
+from .joint_properties import FLEXION, FabrikJoint
 from .property_kinds import (
     BROWSING,
     FACTOR,
@@ -636,9 +636,17 @@ def _bone_properties() -> dict[str, object]:
 
 def _joint(bone: Any) -> FabrikJoint:
     """Return the joint of a pose bone's bone: pasting a pose would replace one of the pose bone."""
+    return _rest_bone(bone).fabrik_joint
+
+
+def _flexion(bone: Any) -> Any:
+    """Return how the joint of a pose bone's bone flexes."""
+    return _rest_bone(bone).fabrik_flexion
+
+
+def _rest_bone(bone: Any) -> Any:
     # The pose does not know bones of newly assigned armature data until the next update.
-    rest = bone.bone or bone.id_data.data.bones[bone.name]
-    return rest.fabrik_joint
+    return bone.bone or bone.id_data.data.bones[bone.name]
 
 
 _groups: list[type[bpy.types.PropertyGroup]] = []
@@ -678,16 +686,19 @@ def register(
         type=FabrikJoint,
         override={"LIBRARY_OVERRIDABLE"},
     )
+    cast(Any, bpy.types.Bone).fabrik_flexion = FLEXION.property()
     for name, bone_property in _bone_properties().items():
         setattr(bpy.types.PoseBone, name, bone_property)
+    cast(Any, bpy.types.PoseBone).fabrik_flexion = property(_flexion)
     cast(Any, bpy.types.PoseBone).fabrik_joint = property(_joint)
 
 
 def unregister() -> None:
     """Unregister all properties; their values stay in the file."""
-    for name in (*_bone_properties(), "fabrik_joint"):
+    for name in (*_bone_properties(), "fabrik_joint", "fabrik_flexion"):
         delattr(bpy.types.PoseBone, name)
     del cast(Any, bpy.types.Bone).fabrik_joint
+    del cast(Any, bpy.types.Bone).fabrik_flexion
     del cast(Any, bpy.types.Scene).fabrik
     del cast(Any, bpy.types.Object).fabrik
     for cls in reversed(_groups):

@@ -12,12 +12,13 @@ from fabrik_solver.core.vectors import quat_matrix, quat_unit
 from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
-from ..blender.limbs import next_joint, rest_bend
+from ..blender.limbs import next_joint
 from ..blender.messages import channel_name, msg
 from ..blender.relations import active_constraints, constraint_point, replaces_pose
 from ..blender.rotation import KINDS, channel_of, runs_of
 from ..blender.skeleton import Point, Skeleton, skeleton_of
 from . import deferred
+from .bend_side import bend_side
 from .chain_plan import ChainPlan
 from .joints import joint_problem, joints_of
 from .properties import FabrikConstraint, settings
@@ -71,7 +72,7 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
             )
     chain.bones = up[-item.chain_count :]
     chain.root_parent = rig.parents[chain.bones[0]]
-    chain.rest_bend = rest_bend(rig, chain.bones, chain.tip_bone)
+    chain.rest_bend = bend_side(rig, chain.bones, chain.tip_bone)
     if chain.motion is None:
         _resolve_tip(chain, item)
     chain.runs = runs_of(chain.bones)
@@ -101,7 +102,7 @@ def _resolve_hand(chain: ChainPlan, item: FabrikConstraint) -> None:
             bone=item.bone,
         )
     else:
-        chain.limb_bend = rest_bend(chain.rig, chain.bones[:-1], chain.bones[-1])
+        chain.limb_bend = bend_side(chain.rig, chain.bones[:-1], chain.bones[-1])
 
 
 def _offset(item: FabrikConstraint) -> Frame | None:

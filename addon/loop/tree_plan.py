@@ -8,10 +8,10 @@ from fabrik_solver import BodyInput
 from fabrik_solver.core.vectors import Vec
 
 from ..blender.errors import listed
-from ..blender.limbs import rest_bend
 from ..blender.messages import msg
 from ..blender.rotation import Run, runs_of
 from ..blender.skeleton import Skeleton
+from .bend_side import bend_side
 from .chain_plan import ChainPlan, StartSource
 from .pre_pass import PrePassBone
 from .results import SolveResult
@@ -104,13 +104,13 @@ def _bends(chain: ChainPlan) -> Bends:
     rig, bones = chain.rig, chain.bones
     places = range(len(bones))
     if not chain.has_hand:
-        whole = [rest_bend(rig, bones[start:], chain.tip_bone) for start in places]
+        whole = [bend_side(rig, bones[start:], chain.tip_bone) for start in places]
         return whole, whole
     limb, hand = bones[:-1], bones[-1]
-    before = [rest_bend(rig, limb[start:], hand) if limb[start:] else None for start in places]
+    before = [bend_side(rig, limb[start:], hand) if limb[start:] else None for start in places]
     if chain.tip_bone >= 0:
         return before, before  # Only the head of the hand reaches.
-    return [rest_bend(rig, bones[start:], -1) for start in places], before
+    return [bend_side(rig, bones[start:], -1) for start in places], before
 
 
 Unit = ChainPlan | TreePlan | PrePassBone

@@ -15,10 +15,11 @@ import bpy
 
 from fabrik_solver import Chain, posed_chain
 
-from ...blender.limbs import NamedChain, rest_bend
+from ...blender.limbs import NamedChain
 from ...blender.messages import msg
 from ...blender.skeleton import matrix3, skeleton_of, vector
 from ...loop import plan
+from ...loop.bend_side import bend_side
 from .poses import (
     Change,
     PoseMatrices,
@@ -198,7 +199,7 @@ def _fk_chain(armature: bpy.types.Object, chain: NamedChain, fk: PoseMatrices) -
     tip = rig.index[chain.tip] if chain.tip else -1
     axes = [matrix3(fk[name]) for name in chain.bones]
     points = [vector(point) for point in joints(armature, chain, fk)]
-    rest = rest_bend(rig, [rig.index[name] for name in chain.bones], tip)
+    rest = bend_side(rig, [rig.index[name] for name in chain.bones], tip)
     return posed_chain(axes, points, rest, ())
 
 

@@ -26,7 +26,6 @@ from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
-from ...blender.limbs import rest_bend
 from ...blender.refusals import rest_problem
 from ...blender.rotation import (
     AXIS_ANGLE,
@@ -38,6 +37,7 @@ from ...blender.rotation import (
     quaternion,
 )
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
+from ...loop.bend_side import bend_side
 from ...loop.evaluated import Evaluated
 from ...loop.joints import ik_settings, joint_problem, joints_of
 
@@ -119,7 +119,7 @@ class ChainDrag:
             locals_,
             (0.0, rig.bone(bones[-1]).length, 0.0),
             WHOLE if root_parent < 0 else now.frame(root_parent),
-            rest_bend(rig, bones, -1),
+            bend_side(rig, bones, -1),
             limits,
             stiffness,
         )

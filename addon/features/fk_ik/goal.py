@@ -29,11 +29,11 @@ from fabrik_solver.core.vectors import (
 )
 
 from ...blender.errors import ProblemError
-from ...blender.limbs import rest_bend
 from ...blender.moving import place_of
 from ...blender.precision import rounding_of
 from ...blender.skeleton import Point, matrix_frame
 from ...editing.placing import side_of_bend
+from ...loop.bend_side import bend_side
 from ...loop.chain_plan import ChainPlan
 from ...loop.evaluated import Evaluated
 from ...loop.properties import settings
@@ -118,7 +118,7 @@ def _evaluated_chain(chain: ChainPlan, start: int, frames: list[Frame], joints: 
     end = start + len(joints) - 1
     tip_bone = chain.tip_bone if end == len(chain.bones) else chain.bones[end]
     axes = [axes for axes, _ in frames[start:end]]
-    rest = rest_bend(chain.rig, chain.bones[start:end], tip_bone)
+    rest = bend_side(chain.rig, chain.bones[start:end], tip_bone)
     return posed_chain(axes, joints, rest, chain.joints.limits[start:end])
 
 

@@ -8,9 +8,10 @@ from typing import cast
 
 import bpy
 
-from fabrik_solver import Frame
-from fabrik_solver.core.vectors import add, sub
+from fabrik_solver import Frame, point_in
+from fabrik_solver.core.vectors import add, length, rotate, scaled, sub
 from fabrik_solver.motion.contacts import Thresholds, quantile
+from fabrik_solver.motion.ground import eased_extension
 
 from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
@@ -18,7 +19,7 @@ from ...loop import plan
 from ...loop.chain_plan import Aim, ChainPlan, Snapshot
 from ...loop.properties import FabrikConstraint, ends_of, settings
 from ..simulation import history
-from .grounded_foot import Foothold, GroundedFoot
+from .grounded_foot import Foothold, GroundedFoot, pose_of
 from .leg import foot_of, joints_of, leg_length
 from .probe import Probe, probe_of
 from .settings import FabrikGround, ground_settings
@@ -84,13 +85,24 @@ class GroundGoal:
         """Return the goal on the ground.
 
         Before and after a cut a leg keeps its pose, as the rest pose that begins many captures: it
-        is carried by the hip, which has been moved by now.
+        is carried by the hip, which has been moved by now. Else a leg that is nearly straight keeps
+        its extension if that takes little (see `eased_extension`).
         """
         found = self.foothold(snapshot, chain, aim)
-        if found.root is None:
+        stances = self.stances(snapshot, chain)
+        if stances is None:
             return found.aim
-        shift = sub(joints_of(snapshot, chain)[0], found.root)
-        return found.aim._replace(place=add(found.aim.place, shift))
+        world = snapshot.world(chain.rig.object, chain.rig.uid)
+        root = point_in(world, snapshot.frame(chain.rig, chain.bones[0])[1])
+        if found.root is not None:
+            return found.aim._replace(place=add(found.aim.place, sub(root, found.root)))
+        foot = pose_of(found.aim)
+        way = sub(add(foot.place, rotate(foot.turn, stances.clip.ankle)), root)
+        before, after = stances.extension(snapshot.time), length(way)
+        wanted = eased_extension(before, after, stances.probe.leg)
+        if wanted == after or after == 0.0:
+            return found.aim
+        return found.aim._replace(place=add(foot.place, scaled(way, wanted / after - 1.0)))
 
     def foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         """Return the goal of a foot on the ground from its animated goal.

@@ -41,6 +41,9 @@ from .stances import Stances
 EASE = 0.2
 """How long before it must be low the hip begins to move down, and after that up, in seconds."""
 
+FOLLOW = 9.0 / 60.0
+"""How long before and after a frame the locks count that the hip follows, in seconds."""
+
 LOOKED = 1.0 / 60.0
 """The time between the frames that it looks at, in seconds."""
 
@@ -74,7 +77,8 @@ class Hip(PrePassBone):
     _key: object = None
     _drops: dict[int, float] = field(default_factory=dict)
     _peaks: dict[int, float] = field(default_factory=dict)
-    _foreseen_drops: dict[float, float] = field(default_factory=dict)
+    _follows: dict[int, Vec] = field(default_factory=dict)
+    _foreseen_at: dict[float, tuple[float, Vec]] = field(default_factory=dict)
 
     def needs(self) -> list[Point]:
         """Return the targets of its legs."""
@@ -96,11 +100,10 @@ class Hip(PrePassBone):
         legs = [self._leg(snapshot, leg, aim) for leg, aim in aims.items() if aim is not None]
         rise = hip_rise(legs, first.hip_follow)
         if len(known) == len(working):
-            drop = self._foreseen(snapshot, working, known, up)
-            shift = _jolt(known, snapshot.time)
+            drop, follow = self._foreseen(snapshot, working, known, up)
+            shift = add(follow, _jolt(known, snapshot.time))
         else:
-            drop = hip_drop(legs, up, first.hip_reach, rise)
-            shift = ORIGIN
+            drop, shift = hip_drop(legs, up, first.hip_reach, rise), ORIGIN
         shift = add(shift, scaled(up, rise - drop))
         if shift == ORIGIN:
             return None
@@ -131,37 +134,45 @@ class Hip(PrePassBone):
         chains: Sequence[ChainPlan],
         stances: Sequence[Stances],
         up: Vec,
-    ) -> float:
-        """Return how far it is lowered for its feet before and after."""
+    ) -> tuple[float, Vec]:
+        """Return how far it is lowered for its feet before and after, and moves with them."""
         first = ground_settings(snapshot.item(chains[0]))
         time, track = snapshot.time, stances[0].clip.walk.track
         fixed = (up, first.hip_follow, first.hip_reach, first.blend)
         is_same = self._made_for == (fixed, stances)
-        if is_same and time in self._foreseen_drops:
-            return self._foreseen_drops[time]
+        if is_same and time in self._foreseen_at:
+            return self._foreseen_at[time]
         stride = max(1, round(track.rate * LOOKED))
         ease = stride * max(2, round(EASE / LOOKED))
+        near = stride * max(2, round(FOLLOW / LOOKED))
         # The same frames whatever the time is.
         first_frame = stride * ceil((time - ease) / stride)
         middle = range(first_frame, floor(time + ease) + 1, stride)
         low, high = first_frame - ease - stride, middle[-1] + ease + stride
         if not is_same:
             clips = [one.clip for one in stances]
-            key = fixed, clips, [one.between(low, high) for one in stances]
+            key = fixed, clips, [one.between(low - near, high + near) for one in stances]
             is_near = key == self._key  # The ground has changed elsewhere only.
             self._drops = _within(self._drops, range(low, high + 1) if is_near else range(0))
             self._peaks = _within(self._peaks, middle if is_near else range(0))
-            self._foreseen_drops = {}
+            around = range(low - near, high + near + 1)
+            self._follows = _within(self._follows, around if is_near else range(0))
+            self._foreseen_at = {}
             self._made_for, self._key = (fixed, stances), key
+        cut = {f for f in range(low - near, high + near + 1, stride) if _is_cut(stances, f)}
+        for frame in range(low - near, high + near + 1, stride):
+            if frame not in self._follows and frame not in cut:
+                self._follows[frame] = shape.hip_follow([one.locked_leg(frame) for one in stances])
         for frame in range(low, high + 1, stride):
-            if frame in self._drops or any([one.is_cut(frame) for one in stances]):
-                continue
-            legs = [_leg_at(one, frame) for one in stances]
-            rise = hip_rise(legs, first.hip_follow)
-            self._drops[frame] = hip_drop(legs, up, first.hip_reach, rise)
+            if frame not in self._drops and frame not in cut:
+                follow = shape.smoothed(self._follows, frame, near, stride)
+                legs = [_leg_at(one, frame, follow) for one in stances]
+                rise = hip_rise(legs, first.hip_follow)
+                self._drops[frame] = hip_drop(legs, up, first.hip_reach, rise)
         peaks(self._drops, self._peaks, middle, ease)
-        drop = self._foreseen_drops[time] = foreseen_drop(self._peaks, time, ease, stride)
-        return drop
+        drop = foreseen_drop(self._peaks, time, ease, stride)
+        found = self._foreseen_at[time] = drop, shape.smoothed(self._follows, time, near, stride)
+        return found
 
     def _aim(self, snapshot: Snapshot, leg: ChainPlan) -> Aim | None:
         """Return the goal of a leg; None if it is off, or not finite, which its chain reports."""
@@ -235,10 +246,15 @@ def _within(found: dict[int, float], frames: range) -> dict[int, float]:
     return {frame: value for frame, value in found.items() if frame in frames}
 
 
-def _leg_at(stances: Stances, frame: int) -> Leg:
-    """Return a leg at another frame."""
+def _is_cut(feet: Sequence[Stances], frame: int) -> bool:
+    return any([foot.is_cut(frame) for foot in feet])
+
+
+def _leg_at(stances: Stances, frame: int, follow: Vec) -> Leg:
+    """Return a leg at another frame, on a hip that has moved with the locked feet."""
     seen = stances.foreseen(frame)
-    return Leg(seen.root, seen.target, seen.goal, stances.clip.walk.track.leg, seen.rise)
+    goal = sub(seen.goal, follow)
+    return Leg(seen.root, seen.target, goal, stances.clip.walk.track.leg, seen.rise)
 
 
 def _jolt(feet: Sequence[Stances], time: float) -> Vec:
@@ -246,9 +262,9 @@ def _jolt(feet: Sequence[Stances], time: float) -> Vec:
 
     Else the knees would take all of what the lock keeps from the ankles.
     """
-    if any(foot.is_cut(time) for foot in feet):
-        return ORIGIN
     frame = floor(time)
+    if _is_cut(feet, frame):
+        return ORIGIN
     here = shape.shared_jolt([foot.jumps(frame) for foot in feet])
     if time == frame:
         return here

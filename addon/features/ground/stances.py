@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from math import cos, floor, pi
 from typing import NamedTuple
@@ -126,6 +125,7 @@ class Clip:
         self._turns = {under: turn_of_frame(frame) for under, frame in inputs.frames.items()}
         self._poses: dict[int, Pose] = {}
         self._flats: dict[int, Pose] = {}
+        self._legs: dict[int, shape.LockedLeg] = {}
         self._jumped: dict[int, tuple[Vec, Vec]] = {}
         self._standing: dict[int, tuple[list[Vec], float]] = {}
         samples = walk.track.samples
@@ -178,6 +178,18 @@ class Clip:
             flat = self._flats[frame] = self.planted.at(frame, self.pose(frame))
         return flat
 
+    def locked_leg(self, frame: int) -> shape.LockedLeg:
+        """Return the leg as animated, and how far the lock moves its ankle."""
+        found = self._legs.get(frame)
+        if found is None:
+            frame = min(max(frame, self.first), self.last)
+            pose, flat = self.pose(frame), self.flat(frame)
+            ankle = rotate(pose.turn, self.ankle)
+            lock = add(sub(flat.place, pose.place), sub(rotate(flat.turn, self.ankle), ankle))
+            found = shape.LockedLeg(sub(ankle, self.root(frame)), self.walk.track.leg, lock)
+            self._legs[frame] = found
+        return found
+
     def jumps(self, frame: int) -> tuple[Vec, Vec]:
         """Return how far the lock moves the ankle, and where the hip joint is, at a frame.
 
@@ -186,8 +198,8 @@ class Clip:
         found = self._jumped.get(frame)
         if found is None:
             frame = min(max(frame, self.first), self.last)
-            lock, root = self._jumps(frame, self._lock_offset), self._jumps(frame, self._root_at)
-            found = self._jumped[frame] = lock, root
+            lock = self._jumps(frame, lambda at: self.locked_leg(at).lock)
+            found = self._jumped[frame] = lock, self._jumps(frame, self._root_at)
         return found
 
     def _jumps(self, frame: int, place: Callable[[int], Vec]) -> Vec:
@@ -200,12 +212,6 @@ class Clip:
             mean = add(mean, scaled(place(frame + beside), weight))
             weights += weight
         return sub(here, scaled(mean, 1.0 / weights))
-
-    def _lock_offset(self, frame: int) -> Vec:
-        """Return how far the lock moves the ankle from its animation."""
-        pose, flat = self.pose(frame), self.flat(frame)
-        apart = sub(rotate(flat.turn, self.ankle), rotate(pose.turn, self.ankle))
-        return add(sub(flat.place, pose.place), apart)
 
     def _root_at(self, frame: int) -> Vec:
         """Return the animated place of the hip joint."""
@@ -357,6 +363,16 @@ class Stances:
         """Return whether there is a cut between a time and the contacts."""
         return not self.clip.first <= time - self._start <= self.clip.last
 
+    def extension(self, time: float) -> float:
+        """Return the animated distance from the hip joint to the ankle."""
+        local = time - self._start
+        frame = floor(local)
+        here = length(self.clip.locked_leg(frame).way)
+        share = local - frame
+        if share == 0.0:
+            return here
+        return here + share * (length(self.clip.locked_leg(frame + 1).way) - here)
+
     def animated_root(self, time: float) -> Vec:
         """Return the animated hip joint, relative to the goal of the foot."""
         return self.clip.root(floor(time) - self._start)
@@ -369,6 +385,13 @@ class Stances:
         if self._last is None or self._last[:2] != (flat, foot):  # Where it stands it is the same.
             self._last = flat, foot, need(self.probe, self.clip.sole, flat, foot).lack
         return self._last[2]
+
+    def locked_leg(self, frame: int) -> shape.LockedLeg:
+        """Return the leg as animated at a frame, and how far the lock moves its ankle."""
+        local = frame - self._start
+        leg = self.clip.locked_leg(local)
+        share = self._share(local) * self._moved(local, self.clip.flat(local)).share
+        return leg if share >= 1.0 else leg._replace(lock=scaled(leg.lock, share))
 
     def jumps(self, frame: int) -> tuple[Vec, Vec]:
         """Return by how much ankle and hip joint jump at a frame (see `Clip.jumps`)."""

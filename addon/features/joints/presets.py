@@ -12,14 +12,9 @@ from mathutils import Vector
 from ...blender.errors import ChoiceError, listed
 from ...blender.messages import msg
 from ...blender.refusals import joints_problem
-from ...editing.bending import (
-    Bend,
-    bend_of,
-    limb_bend_of,
-    needs_bend,
-    turned_to,
-)
+from ...editing.bending import needs_bend, turned_to
 from ...editing.copying import copy_joint, set_values
+from ...editing.flexion import Flexion, flexion_of, limb_flexion_of
 from ...loop.joint_properties import FabrikJoint
 from ...loop.property_values import values_of
 from ...ui.presets import AddPresetOperator, ApplyPresetOperator, PresetPanel
@@ -106,18 +101,18 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
         names = listed([bone.name], len(others))
         return msg("Applied “{preset}” to {bones}", preset=self.title, bones=names)
 
-    def _bends(self, bone: Any) -> tuple[Bend | None, Bend | None]:
+    def _bends(self, bone: Any) -> tuple[Flexion | None, Flexion | None]:
         """Return how the joint of a bone flexes, and the one after it in its limb."""
         if self.axis != "AUTO":
-            chosen = Bend(Vector(AXES[self.axis]), 0.0)
+            chosen = Flexion(Vector(AXES[self.axis]), 0.0, "SET")
             return chosen, chosen
-        return bend_of(bone.id_data, bone.name), limb_bend_of(bone.id_data, bone.name)
+        return flexion_of(bone.id_data, bone.name), limb_flexion_of(bone.id_data, bone.name)
 
     def _turned(
         self,
         joint: FabrikJoint,
         bones: Sequence[Any],
-        bends: Sequence[tuple[Bend | None, Bend | None]],
+        bends: Sequence[tuple[Flexion | None, Flexion | None]],
     ) -> list[dict[str, Any]]:
         """Return the settings that the bones have about other axes than the preset.
 

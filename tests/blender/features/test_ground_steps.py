@@ -416,7 +416,7 @@ def test_hip_rises_from_where_it_is_whichever_way_its_bone_points(is_local: bool
     simulate(rig)
     go(20)
     moved = hip(rig) - before
-    assert moved.xy.length < 1e-5
+    assert moved.xy.length < 1e-4
     assert abs(moved.z - 0.2) < 6e-3  # Less what it takes for knees that bend.
 
 

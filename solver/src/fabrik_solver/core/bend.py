@@ -5,7 +5,7 @@ All positions are relative to the root, in lengths of the chain.
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import cos, sin, sqrt
+from math import atan2, cos, sin, sqrt
 from typing import Final
 
 from .arc import arc
@@ -24,6 +24,7 @@ from .vectors import (
     length,
     mat_apply,
     mix,
+    quat_about,
     quat_between,
     rotate,
     scaled,
@@ -41,10 +42,25 @@ where those of the others, which bend at their joints, cancel out."""
 STRAIGHT: Final = 1e-3
 """A chain whose joints are all this near to its axis is straight."""
 
-BACKWARD: Final = 0.04
-"""The mean distance of joints from the axis up to which a chain that bends against its rest side
-counts as a straight one that was posed inexactly. A knee of two equal bones is bent backward by 9°
-there."""
+CLEAR: Final = 0.08
+"""The mean distance of joints from the axis from which on the pose alone tells to which side a limb
+bends. A knee of two equal bones is flexed by 18° there. The straighter it is, the more the side
+counts that it is known to bend to."""
+
+BACKWARD: Final = (0.04, 0.08)
+"""The same for a pose to the opposite side: up to the first it was posed, or captured, inexactly,
+and from the second on it is meant so. They are 9° and 18° of such a knee."""
+
+LIMB: Final = 5
+"""The largest number of bones of a limb. Longer chains bend as they are posed."""
+
+BENT_MORE: Final = 2.0 / 3.0
+"""The share of a limb's bend that has to be new for an unclear pose to give way wholly to the side
+that it is known to bend to."""
+
+ROUNDING: Final = 2e-4
+"""The distance by which a target has to be nearer than the posed tip, in lengths of the limb, for
+that: other chains and single precision move it by less."""
 
 ON_AXIS: Final = 1e-6
 """A pole, or a bend, this near to the axis does not define a side."""
@@ -271,6 +287,48 @@ def turn_joints(joints: list[Joint], turn: Quat) -> None:
     """Rotate a chain as a whole."""
     for joint in joints:
         joint.move(rotate(turn, joint.at()))
+
+
+def clarity(own: Vec, spread: float, side: Vec, bones: int) -> float:
+    """Return how clearly a limb's pose tells to which side it bends, from 0 to 1.
+
+    A pose to the side that it is known to bend to tells sooner than one to the opposite side.
+
+    Args:
+        own: The side to which its joints are.
+        spread: The sum of their distances from the axis.
+        side: The unit vector of the side that it is known to bend to.
+        bones: The number of bones.
+    """
+    if bones < 2:
+        return 1.0
+    apart = spread / (bones - 1)
+    along = dot(unit(own) or side, side)
+    forward, backward = 0.5 * (1.0 + along) * apart, 0.5 * (1.0 - along) * apart
+    meant = eased(max(0.0, backward - BACKWARD[0]) / (BACKWARD[1] - BACKWARD[0]))
+    return 1.0 - (1.0 - eased(forward / CLEAR)) * (1.0 - meant)
+
+
+def forward_turn(axis: Vec, own: Vec, side: Vec, before: float, after: float) -> Quat:
+    """Return the swivel of a limb whose pose is unclear, to the side that it is known to bend to.
+
+    As long as it only extends it bends as it is posed. The more of its bend is new, the more it
+    turns to that side, so that a knee posed a little backward or sideways flexes forward.
+
+    Args:
+        axis: The unit vector from the root to the tip.
+        own: The side to which its joints are.
+        side: The side to which it bends if it has to bend more.
+        before: The posed distance from the root to the tip, in lengths of the limb.
+        after: The same of the target.
+    """
+    nearer = before - after
+    if nearer <= 0.0 or length(own) <= ON_AXIS:
+        return QUAT_IDENTITY
+    bent = sqrt(max(0.0, 1.0 - after * after))
+    new = bent - sqrt(max(0.0, 1.0 - before * before))
+    share = eased((nearer / ROUNDING) ** 2) * eased(new / (BENT_MORE * bent))
+    return quat_about(axis, share * atan2(dot(axis, cross(own, side)), dot(own, side)))
 
 
 def aimed_past(clear: float) -> float:

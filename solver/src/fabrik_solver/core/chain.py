@@ -5,16 +5,29 @@ from math import dist, fsum
 from typing import Literal, final
 
 from .bend import (
-    BACKWARD,
+    LIMB,
     STRAIGHT,
     axis_of,
     bend_of,
+    clarity,
     farthest_from,
     set_lengths,
     side_of,
 )
 from .joint import Joint
-from .vectors import ORIGIN, QUAT_IDENTITY, Quat, Vec, add, dot, length, mix, scaled, sub, unit
+from .vectors import (
+    ORIGIN,
+    QUAT_IDENTITY,
+    Quat,
+    Vec,
+    add,
+    length,
+    mix,
+    rotate,
+    scaled,
+    sub,
+    unit,
+)
 
 X_AXIS: Vec = (1.0, 0.0, 0.0)
 
@@ -35,7 +48,7 @@ class Chain:
         joints: n + 1 points for n bones, all of 2 or all of 3 coordinates, in any one space.
         bend: The direction in which a straight chain bends, before a pole swivels it. None takes
             the direction to the pole, or any perpendicular to the chain.
-        is_sure: Whether the chain bends that way at rest, so that it tells forward from backward.
+        is_sure: Whether the chain is known to bend that way, and not only if it is straight.
         lengths: The n bone lengths to solve with. None takes the distances between the joints.
         root: The first joint in three dimensions.
         scale: The length of the chain.
@@ -130,7 +143,8 @@ class Chain:
     def bending(self, otherwise: Vec | None = None) -> tuple[Vec, Vec, float]:
         """Return the side to which the chain bends.
 
-        A nearly straight chain bends to its rest side, even if it is posed slightly backward.
+        A limb that is nearly straight bends to the side that it is known to bend to, even if it is
+        posed slightly backward or sideways.
 
         Args:
             otherwise: The side of a straight chain that has no bend.
@@ -144,15 +158,47 @@ class Chain:
         bend = None if self.bend is None else in_space(self.bend)
         side = side_of((bend, otherwise), self.axis)
         own, spread = bend_of(self.start, self.axis)
-        share = keep = self.aside / STRAIGHT
-        if self.is_sure and dot(own, side) < 0.0 and spread < BACKWARD * (len(self.start) - 2):
-            own = scaled(own, -1.0)
-            side = unit(mix(side, own, share)) or side  # Where it is straight its own is rounding.
-            keep = 0.0
-        found = (mix(side, own, share), side, keep)
+        keep = self.aside / STRAIGHT
+        found = (mix(side, own, keep), side, keep)
+        if self.is_known:
+            found = (*self.known_bend(own, spread, side), keep)
         if otherwise is None or self.bend is not None:
             self._bending = found
         return found
+
+    def forward(self) -> Vec:
+        """Return the unit vector to the side that it bends to if it is straight."""
+        return side_of((None if self.bend is None else in_space(self.bend),), self.axis)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is a limb that bends to a known side."""
+        return self.is_sure and len(self.start) <= LIMB + 1
+
+    def known_bend(self, own: Vec, spread: float, side: Vec) -> tuple[Vec, Vec]:
+        """Return to which side a limb bends, and the unit vector of it.
+
+        Args:
+            own: The side to which its joints are, and
+            spread: the sum of their distances from the axis (see `bend_of`).
+            side: The unit vector of the side that it is known to bend to (see `forward`).
+        """
+        share = clarity(own, spread, side, len(self.start) - 1)
+        towards = unit(mix(side, own, share)) or side
+        return scaled(towards, 1.0 + share * (length(own) - 1.0)), towards
+
+    def bend_of_moved(self, joints: list[Joint], axis: Vec, turn: Quat) -> tuple[Vec, float]:
+        """Return the side to which a moved chain bends, and the sum of its joints' distances.
+
+        Args:
+            joints: Other positions of its joints (see `moved_to`).
+            axis: The direction from the root to the tip.
+            turn: The rotation of the chain as a whole, before it was bent.
+        """
+        own, spread = bend_of(joints, axis)
+        if not self.is_known:
+            return own, spread
+        return self.known_bend(own, spread, rotate(turn, self.forward()))[0], spread
 
     def moved_to(self, joints: Sequence[Vec]) -> list[Joint]:
         """Return other positions of its joints, root first, as in `start`.

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .bend import bend_of, eased, swivel_to, swivel_turn
+from .bend import eased, swivel_to, swivel_turn
 from .block_solver import Effector
 from .bones import inherited_axes, turned_to
 from .chain import Chain, Goal, Point, Solution, State, in_space, measured
@@ -145,7 +145,7 @@ def _facing_pole(posture: Posture, chain: ChainInput, rotations: list[Quat]) -> 
     axis = unit(solution.aim)
     if axis is None or goal.pole is None:
         return rotations
-    bend, _ = bend_of(joints, axis)
+    bend, _ = solution.chain.bend_of_moved(joints, axis, solution.turn)
     pole = measured(goal.pole, root, scale)
     swivel = swivel_to(pole, bend, axis, goal.pole_angle, goal.pole_weight)
     turn = swivel_turn(axis, swivel)

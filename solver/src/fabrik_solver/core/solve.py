@@ -6,10 +6,11 @@ from typing import Final
 
 from .bend import (
     NEARLY_STRAIGHT,
-    STRAIGHT,
+    Swivel,
     bend_of,
     bow,
     eased,
+    forward_turn,
     mean_swivel,
     swing_turn,
     swivel_to,
@@ -26,6 +27,7 @@ from .two_bone import two_bone
 from .vectors import (
     ORIGIN,
     QUAT_IDENTITY,
+    Quat,
     Vec,
     cross,
     length,
@@ -128,19 +130,11 @@ def solve(
     else:
         # A closed form costs the same wherever the tip is, so it never stops early.
         near_enough = 1e-12 if solver == "TWO_BONE" else tolerance
-        if keep < 1.0:
-            moved = length(sub(target, joints[-1].at()))
-            # The bend grows with the root of the tip's distance from full reach.
-            kept = near_enough + KEPT * min(1.0, chain.aside / STRAIGHT) ** 2
-            left = (moved / kept) ** 2
-            bow(joints, axis, max(keep, 1.0 - left), target, rotate(turn, side))
+        side = rotate(turn, side)
+        _bend_to_side(joints, chain, axis, side, keep, target, near_enough)
         used = _reach(joints, target, chain, solver, share, iterations, near_enough, tolerance)
-        if pole is not None and len(joints) > 3:
-            # A chain that is not planar may face another way than its input pose, or have flipped.
-            # A nearly straight one swivels like the input pose, as its own bend vanishes.
-            now, spread = bend_of(joints, axis)
-            own = swivel_to(pole, now, axis, goal.pole_angle, goal.pole_weight)
-            swivel = mean_swivel(swivel, own, eased(spread / NEARLY_STRAIGHT))
+        if pole is not None and (len(joints) > 3 or chain.is_known):
+            swivel = _swivel_of_solved(joints, chain, axis, turn, goal, pole, swivel)
     normal = cross(axis, bend)
     if pole is not None:
         # About root → target, so that the tip keeps its distance to the target.
@@ -151,6 +145,57 @@ def solve(
     residual = length(sub(joints[-1].at(), goal_place))
     state: State = "REACHED" if residual <= tolerance else "OUT_OF_REACH"
     return Solution(chain, joints, state, in_reach, residual * scale, used, target, turn, normal)
+
+
+def _bend_to_side(
+    joints: list[Joint],
+    chain: Chain,
+    axis: Vec,
+    side: Vec,
+    keep: float,
+    target: Vec,
+    near_enough: float,
+) -> None:
+    """Bend a straight chain to its side, and turn a limb whose pose is unclear to it."""
+    if keep < 1.0:
+        moved = length(sub(target, joints[-1].at()))
+        # The bend grows with the root of the tip's distance from full reach.
+        kept = near_enough + KEPT * keep * keep
+        left = (moved / kept) ** 2
+        bow(joints, axis, max(keep, 1.0 - left), target, side)
+    if chain.is_known:
+        own, _ = bend_of(joints, axis)
+        before, after = length(joints[-1].at()) / chain.outer, length(target) / chain.outer
+        turn_joints(joints, forward_turn(axis, own, side, before, after))
+
+
+def _swivel_of_solved(
+    joints: list[Joint],
+    chain: Chain,
+    axis: Vec,
+    turn: Quat,
+    goal: Goal,
+    pole: Vec,
+    swivel: Swivel,
+) -> Swivel:
+    """Return the swivel with which a solved chain faces the pole.
+
+    A chain that is not planar may face another way than its input pose, or have flipped. A nearly
+    straight one swivels like the input pose, as its own bend vanishes.
+
+    Args:
+        joints: The solved joints.
+        chain: The chain.
+        axis: The direction to the target.
+        turn: The rotation of the chain as a whole, before it was bent.
+        goal: The goal.
+        pole: The pole, as the joints.
+        swivel: That of the input pose.
+    """
+    now, spread = chain.bend_of_moved(joints, axis, turn)
+    own = swivel_to(pole, now, axis, goal.pole_angle, goal.pole_weight)
+    share = 1.0 if chain.is_known else eased(spread / NEARLY_STRAIGHT)
+    return mean_swivel(swivel, own, share)
 
 
 def _reach(

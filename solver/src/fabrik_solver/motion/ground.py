@@ -21,6 +21,7 @@ from ..core.vectors import (
     length,
     quat_exp,
     scaled,
+    solve_symmetric,
     sub,
     sum_of,
     unit,
@@ -42,6 +43,18 @@ FLAT = 0.2
 DEEPEST = 0.5
 """How far the hip is lowered at most, in legs."""
 
+
+GIVE = 0.01
+"""The change of a straight leg's extension of which half is left to its foot, in legs."""
+
+STIFF = 0.08
+"""How far a knee is from the line between hip and ankle from which on that is not so, in legs."""
+
+BENT = 8.0
+"""The weight of a knee of which half counts for the hip: it is 0.08 legs off the line."""
+
+LEAST_BEND = 0.01
+"""How far a knee is taken to be from the line between hip and ankle at least, in legs."""
 
 GENTLE = 30.0
 """The acceleration at which a foot rises over an obstacle if there is time, in legs per second
@@ -181,6 +194,46 @@ def hip_drop(legs: Sequence[Leg], up: Vec, share: float, rise: float) -> float:
     return max([0.0, *[_lack(leg, up, share, rise) for leg in legs if leg.length > 0.0]])
 
 
+class LockedLeg(NamedTuple):
+    """A leg whose foot is locked, as animated.
+
+    Attributes:
+        way: From the hip joint to the ankle.
+        length: The length of the straight leg.
+        lock: How far the lock moves the ankle.
+    """
+
+    way: Vec
+    length: float
+    lock: Vec
+
+
+def hip_follow(legs: Sequence[LockedLeg]) -> Vec:
+    """Return how far the hip moves with its locked feet, so that straight legs stay so.
+
+    A knee that is nearly straight moves many times as far as its ankle comes nearer. The squares of
+    what the knees and the hip move are least, the knees' to first order: of two equal bones that
+    are a distance d apart and reach h to the side it moves by d/4h.
+
+    Args:
+        legs: All its legs.
+    """
+    diagonal, others, wanted = (1.0, 1.0, 1.0), ORIGIN, ORIGIN
+    for way, size, lock in legs:
+        apart = length(way)
+        along = unit(way)
+        if along is None or size == 0.0:
+            continue
+        square = max(0.25 * (size * size - apart * apart), (LEAST_BEND * size) ** 2)
+        weight = apart * apart / (16.0 * square)
+        weight *= weight / (weight + 8)
+        x, y, z = along
+        diagonal = add(diagonal, scaled((x * x, y * y, z * z), weight))
+        others = add(others, scaled((x * y, x * z, y * z), weight))
+        wanted = add(wanted, scaled(along, weight * dot(along, lock)))
+    return ORIGIN if wanted == ORIGIN else solve_symmetric(diagonal, others, wanted)
+
+
 def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
     """Return how far the hip moves with its locked feet where the whole capture jumps.
 
@@ -233,6 +286,44 @@ def foreseen_drop(peaks: Mapping[int, float], time: float, ease: int, stride: in
         total += weight * peaks[number * stride]
         weights += weight
     return total / weights
+
+
+def eased_extension(before: float, after: float, size: float) -> float:
+    """Return the distance from hip to ankle of a leg whose lock would change it.
+
+    A knee that is nearly straight moves many times as far as its ankle comes nearer. There a change
+    of a few thousandths of the leg's length is left to the foot; a larger one is made.
+
+    Args:
+        before: The distance in the animation.
+        after: The distance with the lock.
+        size: The length of the straight leg.
+    """
+    change = after - before
+    if change == 0.0:
+        return after
+    aside = 0.5 * sqrt(max(0.0, 1.0 - (before / size) ** 2))
+    give = GIVE * size * (1.0 - smooth(aside / STIFF))
+    return before + change * change * change / (change * change + give * give)
+
+
+def smoothed(places: Mapping[int, Vec], time: float, ease: int, stride: int) -> Vec:
+    """Return the mean of places around a time, with the window of `foreseen_drop`.
+
+    Args:
+        places: The places by frame; some may be missing.
+        time: As there.
+        ease: As there.
+        stride: As there.
+    """
+    total, weights = ORIGIN, 0.0
+    for number in range(ceil((time - ease) / stride), floor((time + ease) / stride) + 1):
+        place = places.get(number * stride)
+        if place is not None:
+            weight = cos(0.5 * pi * (number * stride - time) / ease) ** 2
+            total = add(total, scaled(place, weight))
+            weights += weight
+    return scaled(total, 1.0 / weights) if weights > 0.0 else ORIGIN
 
 
 def _lack(leg: Leg, up: Vec, share: float, rise: float) -> float:

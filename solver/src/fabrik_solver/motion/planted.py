@@ -37,7 +37,7 @@ from .easing import smoother
 ROOM = 0.55
 """The share of the leg's remaining extension in the animation that a lock may use up."""
 
-SOFT = 0.003
+SOFT = 0.006
 """The range of extension over which the heel begins to rise, in legs, at most."""
 
 MOST_RISE = 0.5

@@ -1,0 +1,333 @@
+"""How a joint flexes: the axis and sign of an elbow or knee, decided from all that is known.
+
+A frame alone does not tell: at heel strike many captured knees are straight, or bent a little
+backward. Evidence is asked for in this order, and the first that is clear counts:
+
+1. ``SET``: what has been decided before, or corrected by the user (`Bone.fabrik_flexion`);
+2. ``LIMIT``: a hinge that turns more to one side;
+3. ``CLIP``: the joint's rotations in all frames of the armature's actions;
+4. ``REST``: the rest pose, unless it is bent a little against the body;
+5. ``POLE``: the pole of its chain;
+6. ``BODY``: knees of a recognized character flex to the back, elbows to the front.
+
+All features ask `flexion_of`. `remember` stores what the plan cannot see on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import atan2, cos, radians, sin
+from typing import Any, Final, NamedTuple, cast
+
+import bpy
+from mathutils import Quaternion, Vector
+
+from fabrik_solver import Hinge
+from fabrik_solver.core.vectors import across, unit
+from fabrik_solver.motion.anatomy import Limb, is_segment
+
+from ..blender import animation
+from ..blender.access import pose_bones
+from ..blender.character import Character, character_of
+from ..blender.limbs import NO_BEND, end_of
+from ..blender.moving import place_of
+from ..blender.rotation import channel_of, mode_of, quaternion
+from ..blender.skeleton import Skeleton, skeleton_of, vector
+from ..loop import plan
+from ..loop.bend_side import stored_flexion
+from ..loop.joints import limit_of
+from ..loop.properties import settings
+
+SAMPLES: Final = 64
+"""The most frames of a clip that are looked at."""
+
+LEAST_FLEXION: Final = radians(10.0)
+"""The flexion from which on a clip tells the axis of a joint: less may be noise of a straight
+one."""
+
+COHERENT: Final = cos(radians(30.0))
+"""The least coherence of a joint's axes in a clip: the length of their mean, where all have 1."""
+
+SLIGHT: Final = radians(15.0)
+"""The flexion up to which a rest pose against the body counts as a straight one."""
+
+
+class _Clip(NamedTuple):
+    """How a joint moves in all frames of a clip.
+
+    Attributes:
+        axis: The mean axis about which it flexes, in the bone's rest space, not normalized.
+        is_bent: Whether it ever flexes enough to tell.
+        is_hinge: Whether it flexes about that axis, and to one side.
+    """
+
+    axis: Vector
+    is_bent: bool
+    is_hinge: bool
+
+
+class Flexion(NamedTuple):
+    """How a joint flexes.
+
+    Attributes:
+        axis: The unit vector about which a positive rotation flexes it, in the bone's rest space.
+        angle: The angle by which it is flexed at rest, in radians.
+        source: What tells, as in the module's list.
+    """
+
+    axis: Vector
+    angle: float
+    source: str
+
+
+def flexion_of(armature: bpy.types.Object, name: str, end: Vector | None = None) -> Flexion | None:
+    """Return how the joint above a bone flexes; None if it has none, or nothing tells.
+
+    Args:
+        armature: The armature.
+        name: The bone below the joint.
+        end: The end of the bone at rest, in armature space; None for its tail or its child's head.
+    """
+    joint = _joint(armature, name, end)
+    if joint is None:
+        return None
+    for source, evidence in EVIDENCE:
+        axis = evidence(joint)
+        if axis is not None:
+            axis = axis.normalized()
+            return Flexion(axis, joint.angle_about(axis), source)
+    return None
+
+
+def limb_flexion_of(armature: bpy.types.Object, name: str) -> Flexion | None:
+    """Return how the joint after a bone flexes, in the rest space of that bone.
+
+    That is the plane in which a limb bends that the bone begins. At the end of a limb it is that of
+    the bone's own joint.
+    """
+    rig = skeleton_of(armature)
+    bone = rig.index[name]
+    after = next_in_limb(rig, bone)
+    found = flexion_of(armature, name if after < 0 else rig.names[after])
+    if after < 0 or found is None:
+        return found
+    turn = rig.rest(bone).matrix_local.to_3x3().transposed() @ rig.rest(after).matrix_local.to_3x3()
+    return Flexion(turn @ found.axis, 0.0, found.source)
+
+
+def next_in_limb(rig: Skeleton, bone: int) -> int:
+    """Return the child that continues a limb: the only one, or the only one that has children."""
+    children = rig.children[bone]
+    parents = [i for i in children if rig.children[i]]
+    found = parents if len(children) > 1 else children
+    return found[0] if len(found) == 1 else -1
+
+
+def remember(armature: bpy.types.Object, bones: Iterable[str]) -> None:
+    """Store how the joints above bones flex, where the plan cannot see it in the rest pose.
+
+    What is stored already stays. Armature data that is linked is left as it is.
+    """
+    if not cast(bpy.types.Armature, armature.data).is_editable:
+        return
+    for name in bones:
+        found = flexion_of(armature, name)
+        if found is not None and found.source in ("LIMIT", "CLIP", "BODY"):
+            cast(Any, pose_bones(armature)[name].bone).fabrik_flexion = vector(found.axis)
+
+
+@dataclass(frozen=True)
+class _Joint:
+    """A joint, and the two bones that it connects.
+
+    Attributes:
+        armature: The armature.
+        rig: Its skeleton.
+        bone: The bone below the joint.
+        before: The unit direction to the joint from that of its parent at rest, in armature space.
+        after: The unit direction from it to the end of its bone.
+    """
+
+    armature: bpy.types.Object
+    rig: Skeleton
+    bone: int
+    before: Vector
+    after: Vector
+
+    @cached_property
+    def clip(self) -> _Clip | None:
+        """How it moves in all frames of the armature's actions; None if it is not animated."""
+        return _clip_of(self)
+
+    @property
+    def posed(self) -> Any:
+        """The pose bone."""
+        return pose_bones(self.armature)[self.rig.names[self.bone]]
+
+    def to_bone(self, direction: Vector) -> Vector:
+        """Return a direction of armature space in the bone's rest space."""
+        return self.rig.rest(self.bone).matrix_local.to_3x3().transposed() @ direction
+
+    def angle_about(self, axis: Vector) -> float:
+        """Return the flexion at rest about an axis in the bone's rest space, in radians."""
+        a, b = (one - axis * axis.dot(one) for one in map(self.to_bone, (self.before, self.after)))
+        return atan2(axis.dot(cast(Vector, a.cross(b))), a.dot(b))
+
+
+def _joint(armature: bpy.types.Object, name: str, end: Vector | None) -> _Joint | None:
+    rig = skeleton_of(armature)
+    bone = rig.index[name]
+    if rig.parents[bone] < 0:
+        return None
+    head = rig.rest(bone).head_local
+    before = head - rig.rest(rig.parents[bone]).head_local
+    after = (Vector(end_of(rig, bone)) if end is None else end) - head
+    if before.length == 0.0 or after.length == 0.0:
+        return None
+    return _Joint(armature, rig, bone, before.normalized(), after.normalized())
+
+
+# Evidence: each returns the axis in the bone's rest space, None if it does not tell.
+
+
+def _set(joint: _Joint) -> Vector | None:
+    return stored_flexion(joint.rig, joint.bone)
+
+
+def _limit(joint: _Joint) -> Vector | None:
+    limit = limit_of(joint.posed)
+    if not isinstance(limit, Hinge):
+        return None
+    middle = limit.turn[0] + limit.turn[1]
+    along = abs(Vector(limit.axis).normalized().dot(joint.to_bone(joint.after)))
+    # One along the bone only twists it.
+    return Vector(limit.axis) * middle if abs(middle) > 1e-3 and along < COHERENT else None
+
+
+def _clip(joint: _Joint) -> Vector | None:
+    clip = joint.clip
+    return clip.axis if clip is not None and clip.is_bent and clip.is_hinge else None
+
+
+def _clip_of(joint: _Joint) -> _Clip | None:
+    rest = joint.rig.rest(joint.bone)
+    posed = joint.posed
+    channel, size = channel_of(mode_of(posed))
+    path = posed.path_from_id(channel)
+    clips = animation.curves_of(joint.armature, path, everywhere=False)
+    clips = clips or animation.curves_of(joint.armature, path, everywhere=True)
+    if not clips or not rest.use_inherit_rotation:
+        return None
+    before, after = joint.to_bone(joint.before), joint.to_bone(joint.after)
+    total, weight, most = Vector(), 0.0, 0.0
+    for values in _sampled(clips, list(getattr(posed, channel)), size):
+        turned = Quaternion(quaternion(mode_of(posed), values)) @ after
+        normal = cast(Vector, before.cross(turned))
+        # A rotation by more than a quarter is flexed no less.
+        flexed = normal.length if before.dot(turned) > 0.0 else 1.0
+        total += normal * flexed
+        weight += normal.length * flexed
+        most = max(most, flexed)
+    return _Clip(total, most >= sin(LEAST_FLEXION), total.length >= COHERENT * weight)
+
+
+def _sampled(
+    clips: Sequence[dict[int, Any]], given: list[float], size: int
+) -> Iterable[list[float]]:
+    """Yield the values of a channel at frames of clips, evenly chosen from those with keys."""
+    frames: list[tuple[dict[int, Any], float]] = []
+    for curves in clips:
+        keyed = {point.co.x for curve in curves.values() for point in curve.keyframe_points}
+        frames += [(curves, frame) for frame in sorted(keyed)]
+    stride = -(-len(frames) // SAMPLES)
+    for curves, frame in frames[:: max(1, stride)]:
+        values = [curves[i] for i in range(size) if i in curves]
+        now = list(given)
+        for curve in values:
+            now[curve.array_index] = curve.evaluate(frame)
+        yield now
+
+
+def _rest(joint: _Joint) -> Vector | None:
+    cosine = joint.before.dot(joint.after)
+    axis = cast(Vector, joint.before.cross(joint.after))
+    if cosine > NO_BEND or axis.length == 0.0:
+        return None
+    found = joint.to_bone(axis)
+    if cosine > cos(SLIGHT):
+        body = _body(joint)
+        if body is not None and body.dot(found) < 0.0:
+            return None
+    return found
+
+
+def _pole(joint: _Joint) -> Vector | None:
+    armature, bone = joint.armature, joint.bone
+    for chain in plan.current().chains:
+        if chain.rig is not joint.rig or bone not in chain.bones or chain.pole is None:
+            continue
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        evaluated = armature.evaluated_get(depsgraph)
+        bones = pose_bones(evaluated)
+        root = bones[chain.bones[0]].head
+        axis = unit(vector(chain.posed_tip(bones) - root))
+        pole = Vector(place_of(depsgraph, chain.pole)[1])
+        out = evaluated.matrix_world.inverted_safe() @ pole - root
+        side = unit(across(vector(out), axis)) if axis else None
+        if axis is None or side is None:
+            continue
+        turn = Quaternion(axis, settings(armature).constraints[chain.item].pole_angle)
+        flexing = cast(Vector, (turn @ Vector(side)).cross(Vector(axis)))
+        return _from_pose(joint, bones, flexing)
+    return None
+
+
+def _from_pose(joint: _Joint, bones: Any, direction: Vector) -> Vector:
+    """Return a direction of the posed parent, in armature space, in the rest space of a bone."""
+    parent = bones[joint.bone].parent
+    above = parent.matrix.to_3x3().inverted_safe()
+    rest = joint.rig.rest(joint.rig.parents[joint.bone])
+    return joint.to_bone(rest.matrix_local.to_3x3() @ (above @ direction))
+
+
+def _body(joint: _Joint) -> Vector | None:
+    if joint.clip is not None and joint.clip.is_bent:
+        return None  # It moves otherwise.
+    character = character_of(joint.armature)
+    index = character.names.index(joint.rig.names[joint.bone])
+    for limb in character.anatomy.limbs:
+        if index in _middles(character, limb):
+            to = character.front if limb.kind == "ARM" else -character.front
+            axis = cast(Vector, joint.before.cross(to))
+            return joint.to_bone(axis) if axis.length > 0.0 else None
+    return None
+
+
+def _middles(character: Character, limb: Limb) -> list[int]:
+    """Return the bone below the elbow or knee of a limb with one joint, else none.
+
+    A bone that is split in order to twist has no joint within.
+    """
+    bones = (*limb.bones, *([limb.end] if limb.end >= 0 else ()))
+    found = [
+        bones[k]
+        for k in range(1, len(limb.bones))
+        if k + 1 == len(bones)
+        or not is_segment(
+            [character.bones[i].name for i in bones[k - 1 : k + 1]],
+            [character.bones[i].head for i in bones[k - 1 : k + 2]],
+        )
+    ]
+    return found if len(found) == 1 else []
+
+
+EVIDENCE: Final = (
+    ("SET", _set),
+    ("LIMIT", _limit),
+    ("CLIP", _clip),
+    ("REST", _rest),
+    ("POLE", _pole),
+    ("BODY", _body),
+)
