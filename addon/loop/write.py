@@ -330,6 +330,11 @@ def keep_flushed(rig: Skeleton, flushed: Flushed) -> None:
         _flushed.append((rig, flushed))
 
 
+def is_overwritten() -> bool:
+    """Return whether `restore_fk_pose` has anything to restore."""
+    return bool(_overwrites or _flushed or _muted)
+
+
 def restore_fk_pose(has_new_bones: bool, is_played: bool = False) -> None:
     """Restore the values of all overwritten channels, and undo flushes and mutes.
 
