@@ -107,6 +107,7 @@ def clocked() -> Iterator[Clock]:
     clock = Clock()
     parts = (
         (handlers, "_before", clock.handlers),
+        (handlers, "_restore", clock.handlers),
         (handlers, "_update", clock.handlers),
         (evaluate, "_update_quietly", clock.evaluations),
     )

@@ -15,28 +15,41 @@ CUSTOM_PROPERTY = re.compile(r'(.*)\["((?:[^"\\]|\\.)*)"\]', re.DOTALL)
 Values = dict[tuple[str, int], Any]
 """Values of animated properties, by data path and array index."""
 
+Flushed = dict[tuple[str, int], tuple[Any, Any]]
+"""Values of animated properties before and after a flush, by data path and array index."""
 
-def flush_to_original(evaluated: bpy.types.Object, original: bpy.types.Object) -> Values:
+
+def flush_to_original(evaluated: bpy.types.Object, original: bpy.types.Object) -> Flushed:
     """Copy the animated values of an evaluated object to its original.
 
-    Blender does not flush them in a render. As soon as one channel is written there, though, it
-    copies the whole original to the evaluated object again, without evaluating its animation, and
-    the values of the original are rendered.
+    Blender flushes those of the window's depsgraph alone. As soon as one channel is written in
+    another, though, it copies the whole original to the evaluated object again, without evaluating
+    its animation, and shows the values of the original.
 
     Returns:
-        The values of the original before, as far as they differ.
+        The values of the original, as far as they differ.
     """
-    before: Values = {}
+    flushed: Flushed = {}
     channels = animated(original)
     for path, index in channels.keyed | channels.driven:
         try:
             was, now = _get(original, path, index), _get(evaluated, path, index)
             if was != now:
                 _set(original, path, index, now)
-                before[path, index] = was
+                flushed[path, index] = was, _get(original, path, index)
         except (ValueError, KeyError, AttributeError):
             continue  # The property is missing or read-only.
-    return before
+    return flushed
+
+
+def take_back(ob: bpy.types.Object, flushed: Flushed) -> None:
+    """Restore the values from before a flush, unless they have changed since."""
+    for (path, index), (was, now) in flushed.items():
+        try:
+            if _get(ob, path, index) == now:
+                _set(ob, path, index, was)
+        except (ValueError, KeyError, AttributeError, TypeError):
+            continue  # The property is missing or read-only.
 
 
 def values(ob: bpy.types.Object) -> Values:

@@ -13,6 +13,7 @@ from typing import Any
 import bpy
 
 from . import dependency_driver
+from .access import pose_bones
 from .rotation import channel_of, mode_of
 
 HAS_LAYERS = hasattr(bpy.types, "ActionLayer")
@@ -211,13 +212,25 @@ def channel_curves(lists: Sequence[Any], path: str, count: int) -> list[Any]:
     return found
 
 
-def is_only_user(ob: bpy.types.Object) -> bool:
-    """Return whether nothing else uses the active action of an object, or its slot."""
+def is_only_user(ob: bpy.types.Object, bones: Iterable[int]) -> bool:
+    """Return whether nothing else uses F-curves of bones in the active action of an object.
+
+    The users of a slot are data-blocks: Action constraints within the object add none. Each reads
+    the F-curves of its own bone.
+
+    Args:
+        ob: The object.
+        bones: The indices of the bones.
+    """
     data: Any = ob.animation_data
-    if HAS_LAYERS:
-        return len(data.action_slot.users()) == 1
     action = data.action
-    return action.users - action.use_fake_user == 1
+    if action.users - action.use_fake_user == 1:
+        return True
+    if not HAS_LAYERS or len(data.action_slot.users()) > 1:
+        return False
+    owners = pose_bones(ob)
+    constraints = (con for bone in bones for con in owners[bone].constraints)
+    return all(con.type != "ACTION" or _key(con) != _key(data) for con in constraints)
 
 
 def has_nla(ob: bpy.types.Object) -> bool:

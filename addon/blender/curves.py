@@ -200,13 +200,14 @@ def mute_copy(curves: Curves, depsgraph: bpy.types.Depsgraph) -> MutedCopy | Non
         depsgraph: A depsgraph that has evaluated their object.
 
     Returns:
-        What has to be undone after the evaluation; None if there is no such copy, or if other
-        objects use the action, which would stand still.
+        What has to be undone after the evaluation; None if there is no such copy, or if something
+        else uses the F-curves, such as an Action constraint, and would stand still.
     """
     ob = curves.object
     lists = curves.refresh()
     found = _copied_curves(ob, depsgraph)
-    if found is None or len(lists) != 1 or not animation.is_only_user(ob):
+    bones = {bone for places in curves.bone_places.values() for bone, *_ in places}
+    if found is None or len(lists) != 1 or not animation.is_only_user(ob, bones):
         return None
     before = animation.mute_flags(found)
     if len(before) != len(lists[0]):

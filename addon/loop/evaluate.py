@@ -25,7 +25,7 @@ from .write import (
     SavedPose,
     keep_flushed,
     on_report,
-    restore_fk_pose,
+    restore_channels,
     write_pose,
     write_reports,
 )
@@ -266,7 +266,9 @@ def _evaluate_again(
             try:
                 _update_quietly(depsgraph)
             finally:
-                restore_fk_pose(has_new_bones=may_be_rebuilt)
+                # Taking flushed values back would tag the armature: Blender would copy it once
+                # more after this handler. The next one does.
+                restore_channels(has_new_bones=may_be_rebuilt)
             # Only animation can have changed the channels meanwhile.
             again = {uid for uid in again if scope.plan.lookahead.animated[uid]}
             again = {uid for uid in again if not _is_shown(writers[uid], scope.evaluated[uid])}

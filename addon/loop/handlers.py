@@ -1,7 +1,8 @@
 """Application handlers, the entry points of the update loop.
 
 Results are written over the FK pose ahead of an evaluation, and the FK pose is restored after it.
-A handler must never raise.
+Handlers of others always find the FK pose: ours that write are called after them, and ours that
+restore before them. A handler must never raise.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from . import changes, dependencies, legacy, plan, timing
 from .ahead import solve_ahead
 from .evaluate import Update, evaluate, is_foreign, unseen
 from .registry import note_update
-from .write import restore_fk_pose
+from .write import is_overwritten, restore_fk_pose
 
 _is_inside = False
 """Whether a handler is running: nested updates belong to it."""
@@ -55,14 +56,16 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     try:
         # Renders and failed updates leave their results in the channels.
         restore_fk_pose(has_new_bones=True)
-        _move_to_end("frame_change_post", "depsgraph_update_post")
+        before, after = EVENTS[is_frame_change]
+        _put(after, FIRST[after], 0)
+        _put(after, LAST[after], -1)
         dependencies.declare_pending()
+        if getattr(bpy.app.handlers, before)[-1] is not LAST[before]:
+            return  # What handlers after ours do is not known, and they need the FK pose as well.
         graphs = graphs_of(scene)
         _tagged = tagged_in(graphs)
-        # What handlers after ours write over F-curves has no effect, and while a render runs in
-        # another thread, the window may be evaluated meanwhile.
-        may_mute = is_frame_change and _is_last("frame_change_pre")
-        may_mute = may_mute and not bpy.app.is_job_running("RENDER")
+        # While a render runs in another thread, the window may be evaluated meanwhile.
+        may_mute = is_frame_change and not bpy.app.is_job_running("RENDER")
         solve_ahead(scene, graphs, is_frame_change, _tagged, may_mute)
     except ReferenceError:
         _give_up()  # Something was removed without notice.
@@ -79,29 +82,22 @@ def _give_up() -> None:
         report_once("could not give the armatures their FK pose back")
 
 
-def _move_to_end(*names: str) -> None:
-    """Move our handlers of other events than the present one to the end.
+def _put(name: str, handler: Callable[..., None], place: int) -> None:
+    """Make a handler of ours the first (0) or last (-1) of its event, which must not be running.
 
-    Then changes made by other extensions are foreseen, and evaluated as well. Evaluating again also
-    clears the depsgraph's list of updates, which others may read.
+    That which is called last also evaluates what others have changed. Evaluating again clears the
+    depsgraph's list of updates, which others may read.
     """
-    for name in names:
-        handlers, ours = getattr(bpy.app.handlers, name), OF_UPDATES[name]
-        if handlers and handlers[-1] is not ours and ours in handlers:
-            handlers.remove(ours)
-            handlers.append(ours)
-
-
-def _is_last(name: str) -> bool:
-    return getattr(bpy.app.handlers, name)[-1] is OF_UPDATES[name]
+    handlers = getattr(bpy.app.handlers, name)
+    if handlers and handlers[place] is not handler and handler in handlers:
+        handlers.remove(handler)
+        handlers.insert(place % (len(handlers) + 1), handler)
 
 
 def _has_other_handlers(is_frame_change: bool) -> bool:
     """Return whether other extensions have handlers here, which may change something."""
-    handlers = bpy.app.handlers
-    called = handlers.frame_change_post if is_frame_change else handlers.depsgraph_update_post
-    ours = (on_frame_change, on_depsgraph_update)
-    return len(called) > 1 and any(handler not in ours for handler in called)
+    _, after = EVENTS[is_frame_change]
+    return getattr(bpy.app.handlers, after) != [FIRST[after], LAST[after]]
 
 
 def _is_unedited(depsgraph: bpy.types.Depsgraph, company: bool) -> bool:
@@ -114,9 +110,18 @@ def _is_unedited(depsgraph: bpy.types.Depsgraph, company: bool) -> bool:
         depsgraph: The depsgraph that has changed its frame.
         company: Whether other extensions were called after the evaluation.
     """
-    if company or _tagged is None or _tagged or depsgraph.mode == "RENDER":
-        return False
-    return _is_last("frame_change_pre")
+    return _tagged is not None and not (company or _tagged or depsgraph.mode == "RENDER")
+
+
+def _restore(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
+    """Give the FK pose back once what was written ahead is evaluated."""
+    if _is_inside or not is_overwritten():
+        return
+    try:
+        is_played = is_frame_change and not is_foreign(depsgraph)
+        restore_fk_pose(has_new_relations(depsgraph), is_played)
+    except Exception:
+        report_once("could not give the armatures their FK pose back")
 
 
 def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
@@ -129,8 +134,11 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         return
     _is_inside = True
     try:
-        restore_fk_pose(is_rebuilt, is_frame_change and not is_foreign(depsgraph))
-        _move_to_end("frame_change_pre", "depsgraph_update_pre")
+        for before, _ in EVENTS:
+            _put(before, LAST[before], -1)
+        if depsgraph.mode == "RENDER":  # It leaves results in the channels until it calls these.
+            _put("render_post", on_restore, 0)
+            _put("render_cancel", on_restore, 0)
         try:
             _catch_up(depsgraph, is_frame_change, is_rebuilt)
         except ReferenceError:
@@ -186,6 +194,18 @@ def before_frame_change(scene: bpy.types.Scene, _unused: object = None) -> None:
 def before_depsgraph_update(scene: bpy.types.Scene, _unused: object = None) -> None:
     """Solve an edit ahead."""
     _before(scene, is_frame_change=False)
+
+
+@persistent
+def after_frame_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Restore the FK pose after a frame was evaluated."""
+    _restore(depsgraph, is_frame_change=True)
+
+
+@persistent
+def after_depsgraph_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Restore the FK pose after an edit was evaluated."""
+    _restore(depsgraph, is_frame_change=False)
 
 
 @persistent
@@ -277,16 +297,29 @@ def _declare_dependencies() -> set[int]:
     return {rig.uid for rig in rigs if dependencies.declare(rig.object)}
 
 
-OF_UPDATES: dict[str, Callable[..., None]] = {
-    "frame_change_pre": before_frame_change,
-    "frame_change_post": on_frame_change,
+EVENTS = (
+    ("depsgraph_update_pre", "depsgraph_update_post"),
+    ("frame_change_pre", "frame_change_post"),
+)
+"""The events before and after the evaluation of an edit, and of a frame."""
+
+FIRST: dict[str, Callable[..., None]] = {
+    "depsgraph_update_post": after_depsgraph_update,
+    "frame_change_post": after_frame_change,
+}
+"""The handlers that are called before those of others, by the name of their event."""
+
+LAST: dict[str, Callable[..., None]] = {
     "depsgraph_update_pre": before_depsgraph_update,
     "depsgraph_update_post": on_depsgraph_update,
+    "frame_change_pre": before_frame_change,
+    "frame_change_post": on_frame_change,
 }
-"""The handlers of updates, by the name of their event."""
+"""Those that are called after them."""
 
 HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
-    *OF_UPDATES.items(),
+    *FIRST.items(),
+    *LAST.items(),
     ("render_post", on_restore),
     ("render_complete", on_restore),
     ("render_cancel", on_restore),

@@ -13,7 +13,7 @@ from itertools import chain as chained
 from typing import Any, NamedTuple
 
 from ..blender.access import pose_bones, set_channel
-from ..blender.animated_values import Values, restore
+from ..blender.animated_values import Flushed, take_back
 from ..blender.curves import Curves, MutedCopy
 from ..blender.listeners import Listeners, on_invalidate
 from ..blender.messages import store
@@ -144,7 +144,7 @@ _overwrites: list[Overwrite] = []
 
 _muted: list[MutedCopy] = []
 
-_flushed: list[tuple[Skeleton, Values]] = []
+_flushed: list[tuple[Skeleton, Flushed]] = []
 """Armatures with values that the animation of another depsgraph has replaced."""
 
 
@@ -324,10 +324,15 @@ def _write(
         buffer.write(written)
 
 
-def keep_flushed(rig: Skeleton, before: Values) -> None:
+def keep_flushed(rig: Skeleton, flushed: Flushed) -> None:
     """Have `restore_fk_pose` also restore the values from before a flush to the original data."""
-    if before:
-        _flushed.append((rig, before))
+    if flushed:
+        _flushed.append((rig, flushed))
+
+
+def is_overwritten() -> bool:
+    """Return whether `restore_fk_pose` has anything to restore."""
+    return bool(_overwrites or _flushed or _muted)
 
 
 def restore_fk_pose(has_new_bones: bool, is_played: bool = False) -> None:
@@ -340,6 +345,15 @@ def restore_fk_pose(has_new_bones: bool, is_played: bool = False) -> None:
         is_played: Whether the frame that was solved ahead has been evaluated, and Blender flushes
             its animation to the original data.
     """
+    restore_channels(has_new_bones, is_played)
+    while _flushed:
+        rig, flushed = _flushed.pop()
+        with suppress(ReferenceError):
+            take_back(rig.object, flushed)
+
+
+def restore_channels(has_new_bones: bool, is_played: bool = False) -> None:
+    """Restore the same, except for flushed values. It tags nothing."""
     if has_new_bones and _overwrites:
         forget_bones()
     while _overwrites:
@@ -355,10 +369,6 @@ def restore_fk_pose(has_new_bones: bool, is_played: bool = False) -> None:
                 )
         except ReferenceError:
             continue  # The armature was removed.
-    while _flushed:
-        rig, before = _flushed.pop()
-        with suppress(ReferenceError):
-            restore(rig.object, before)
     while _muted:
         with suppress(ReferenceError):
             _muted.pop().undo()

@@ -642,6 +642,23 @@ def test_f_curves_muted_in_the_evaluated_action_leave_what_was_written_ahead() -
     assert flags(evaluated(rig)) == [False, False]
 
 
+def test_users_are_data_blocks_for_a_slot_and_uses_for_an_action() -> None:
+    """A constraint within the object that uses both, or another slot, is one more of the latter."""
+    rig = make_chain(2)
+    key_ramp(rig.pose.bones["B0"])
+    data = rig.animation_data
+    assert data.action.users == 1
+    con = rig.pose.bones["B0"].constraints.new("ACTION")
+    con.action = data.action
+    assert data.action.users == 2
+    if animation.HAS_LAYERS:
+        con.action_slot = data.action_slot
+        assert list(data.action_slot.users()) == [rig]
+        assert con.action_slot_handle == data.action_slot_handle
+        con.action_slot = data.action.slots.new("OBJECT", "Other")
+        assert con.action_slot_handle != data.action_slot_handle
+
+
 def test_f_curves_tell_ahead_what_a_frame_gives_to_the_last_bit() -> None:
     """With the time of the scene stretched as well: the frame that counts is the final one."""
     rig = make_chain(1)

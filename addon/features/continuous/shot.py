@@ -67,6 +67,8 @@ def unpacked(blob: bytes) -> list[StoredPose]:
         x, y, z = numbers[at : at + 3]
         turns = iter(numbers[at + 3 : at + size])
         poses.append(StoredPose(tuple(zip(turns, turns, turns, turns, strict=True)), (x, y, z)))
+    if not codec.are_units([turn for pose in poses for turn in pose.rotations]):
+        raise ValueError(codec.DAMAGED)
     return poses
 
 

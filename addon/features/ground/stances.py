@@ -416,9 +416,9 @@ class Stances:
         found += [self._hanging(self.clip.first)] if low < 0 else []
         found += [self._hanging(self.clip.last)] if high >= len(contacts) else []
         if not contacts:
-            nodes = {
-                node for f in range(first, last + 1) for node, _ in self._nodes(f - self._start)
-            }
+            stride = self._stride
+            begin, end = (floor((frame - self._start) / stride) for frame in (first, last))
+            nodes = {self._node(number) for number in range(begin - 1, end + 3)}
             found += [self._hanging(node) for node in sorted(nodes)]
         return (low, high, *found)
 
@@ -477,13 +477,19 @@ class Stances:
 
         Those of a cubic B-spline, which is a straight line where the ground is one.
         """
-        first, last = self.clip.first, self.clip.last
-        stride = max(1, round(0.5 * SWING * self.clip.walk.track.rate))
-        number = floor(time / stride)
-        return [
-            (min(max((number + i) * stride, first), last), weight)
-            for i, weight in enumerate(shape.spline_weights(time / stride - number), -1)
-        ]
+        place = time / self._stride
+        number = floor(place)
+        weights = enumerate(shape.spline_weights(place - number), number - 1)
+        return [(self._node(i), weight) for i, weight in weights]
+
+    @property
+    def _stride(self) -> int:
+        """The number of frames between these."""
+        return max(1, round(0.5 * SWING * self.clip.walk.track.rate))
+
+    def _node(self, number: int) -> int:
+        """Return one of them, within the clip."""
+        return min(max(number * self._stride, self.clip.first), self.clip.last)
 
     def _beyond(self, frame: int) -> GroundOffset | None:
         """Return how the ground moves a foot that swings in the first, or last, frame of the clip.

@@ -134,6 +134,8 @@ def unpacked(blob: bytes) -> Track | None:
         )
         for under, r in zip(unders, rows, strict=True)
     ]
+    if not codec.are_units([unit for sample in samples for unit in (sample.turn, sample.up)]):
+        return None
     touching = Foot(_vec(foot, 0), _vec(foot, 3), foot[6], foot[7])
     return Track(start, rate, leg, touching, tuple(grounds), samples)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf, nan
 from struct import Struct
 
@@ -134,19 +134,33 @@ def test_forged_bytes_with_a_right_checksum_are_refused() -> None:
 
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
-FINITE = st.floats(allow_nan=False, allow_infinity=False)
+SINGLE = st.floats(-3.4e38, 3.4e38)
 
 
-@given(st.lists(st.integers(-(2**63), 2**63 - 1)), st.lists(TEXT), st.lists(FINITE))
+@given(st.lists(st.integers(-(2**63), 2**63 - 1)), st.lists(TEXT), st.lists(SINGLE))
 def test_content_comes_back(integers: list[int], names: list[str], numbers: list[float]) -> None:
     found = FORM.unpacked(FORM.packed(integers, names, numbers))
     assert [*map(list, found)] == [integers, names, numbers]
 
 
-@pytest.mark.parametrize("number", [nan, inf, -inf])
-def test_numbers_that_are_none_are_damage(number: float) -> None:
+@pytest.mark.parametrize("number", [nan, inf, -inf, 1e39, -1e300])
+def test_numbers_that_no_file_holds_are_damage(number: float) -> None:
     with pytest.raises(ValueError, match="damaged"):
         FORM.unpacked(FORM.packed((), (), (1.0, number)))
+
+
+@pytest.mark.parametrize(
+    ("vector", "is_unit"),
+    [
+        ((0.6, -0.8, 0.0), True),
+        ((0.5, 0.5, -0.5, 0.5000001), True),
+        ((0.0, 0.0, 0.0), False),
+        ((0.6, 0.81, 0.0), False),
+        ((1e38, 0.0, 0.0), False),
+    ],
+)
+def test_directions_and_rotations_have_length_1(vector: Sequence[float], is_unit: bool) -> None:
+    assert codec.are_units([(1.0, 0.0, 0.0), vector]) == is_unit
 
 
 PAYLOADS = {

@@ -207,6 +207,26 @@ def test_other_chain_and_more_bones_do_not_fit(shot):
     assert tip_error(rig, "B3", item.target) < 1e-3 * LENGTH or item.state != "REACHED"
 
 
+@pytest.mark.parametrize("number", (1e200, 1e30, 0.0))
+def test_forged_rotations_are_said_and_left_out(shot, number, capsys):
+    from addon.features.continuous.shot import packed, unpacked
+    from addon.features.simulation import history
+    from addon.loop import plan
+
+    rig, item = shot
+    owner = "fabrik.constraints[0].shot"
+    found = history.data(rig, owner)
+    poses = [pose._replace(rotations=((number,) * 4,) * 4) for pose in unpacked(found.blob)]
+    history.write(rig, owner, found._replace(blob=packed(poses)))
+    plan.discard()
+    rig.update_tag()
+    go(5)
+    assert item.message == "The simulation does not match the chain: press Simulate"
+    assert item.state != "INVALID"
+    assert tip_error(rig, "B3", item.target) < 1e-3 * LENGTH
+    assert "report this" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("is_free", [False, True])
 def test_bodies_are_solved_as_a_shot(empty_file, is_free):
     """Two arms on a spine, whose targets go farther apart than they reach."""

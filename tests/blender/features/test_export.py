@@ -1,4 +1,4 @@
-"""A baked rig, exported by Blender's own exporters and read back, moves as it did live."""
+"""A rig, exported by Blender's own exporters and read back, moves as it did live."""
 
 import random
 import subprocess
@@ -6,7 +6,20 @@ import sys
 
 import bpy
 import pytest
-from rigs import add_constraint, evaluated, go, make_armature, make_empty
+from rigs import (
+    BENT,
+    add_constraint,
+    as_strip,
+    channels_bits,
+    evaluated,
+    go,
+    link,
+    make_armature,
+    make_chain,
+    make_empty,
+    pose_bits,
+    update,
+)
 
 from addon.features.bake import bake as baking
 from addon.features.bake import selecting
@@ -130,3 +143,101 @@ def test_fbx_holds_the_motion(live, tmp_path):
     }
     # The importer would move all keys by a frame: it expects the first one at time 0.
     check("FBX", live, read_back(tmp_path, "fbx", "io_scene_fbx", writing, {"anim_offset": 0.0}))
+
+
+def plain(_rig):
+    """Leave the keys in the action of the armature."""
+
+
+def in_nla(rig):
+    """Play the keys by an NLA strip."""
+    as_strip(rig)
+
+
+def with_settings(rig):
+    """Key what is no channel of a bone: a setting, and the armature itself."""
+    item = rig.fabrik.constraints[0]
+    for frame, influence in ((1, 0.3), (13, 1.0)):
+        item.influence, rig.location.x = influence, influence
+        item.keyframe_insert("influence", frame=frame)
+        rig.keyframe_insert("location", index=0, frame=frame)
+
+
+def driven(rig):
+    """Drive a bone that the chain poses."""
+    curve = rig.driver_add('pose.bones["B1"].rotation_quaternion', 1)
+    curve.driver.expression = "frame * 0.02"
+
+
+@pytest.fixture
+def skinned(empty_file):
+    """An armature whose chain has keyed bones, and a mesh with a vertex at each joint."""
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
+    rig, target = make_chain(), make_empty()
+    for frame, place, turn in ((1, (1, 0, 2), 0.0), (9, (-1.5, 0.7, 1), 0.5), (24, (0, 1, 2), 0.2)):
+        target.location = place
+        target.keyframe_insert("location", frame=frame)
+        for bone in rig.pose.bones[:2]:
+            bone.rotation_quaternion = (0.8, turn, 0.1, 0.3 * turn)
+            bone.keyframe_insert("rotation_quaternion", frame=frame)
+    add_constraint(rig, "B2", target)
+    mesh = bpy.data.meshes.new("Skin")
+    mesh.from_pydata(BENT[1:4], [], [(0, 1, 2)])
+    skin = link(bpy.data.objects.new("Skin", mesh))
+    for i, bone in enumerate(rig.pose.bones):
+        skin.vertex_groups.new(name=bone.name).add([i], 1.0, "REPLACE")
+    skin.modifiers.new("Armature", "ARMATURE").object = rig
+    update()
+    return rig, skin
+
+
+def corners(skin):
+    """Return where the vertices of a mesh are in world space, at each frame."""
+    found = []
+    for frame in FRAMES:
+        go(frame)
+        shown = evaluated(skin)
+        found.append([shown.matrix_world @ vertex.co for vertex in shown.data.vertices])
+    return found
+
+
+EXPORTS = {
+    "alembic": {"as_background_job": False, "start": FRAMES[0], "end": FRAMES[-1]},
+    "usd": {"export_animation": True, "export_armatures": False},
+}
+IMPORTS = {
+    "alembic": {"as_background_job": False, "set_frame_range": False},
+    "usd": {"set_frame_range": False},
+}
+
+
+@pytest.mark.parametrize("mode", ("VIEWPORT", "RENDER"))
+@pytest.mark.parametrize("kind", EXPORTS)
+@pytest.mark.parametrize("change", (plain, in_nla, with_settings, driven))
+def test_exported_meshes_move_as_in_the_viewport(skinned, tmp_path, kind, mode, change):
+    """The exporter's depsgraph is its own, and its animation is not flushed to the file's data."""
+    if not getattr(bpy.app.build_options, kind):
+        pytest.skip("this Blender was built without it")
+    rig, skin = skinned
+    change(rig)
+    update()
+    live = corners(skin)
+    go(5)
+    rig.pose.bones["B2"].rotation_quaternion = (0.9, 0.1, 0.2, 0.3)
+    update()
+    rig.pose.bones["B2"].rotation_quaternion = (1, 0, 0, 0)
+    update()
+    before = channels_bits(rig), pose_bits(rig), list(rig.location)
+    settings = rig.fabrik.constraints[0].influence
+    path = str(tmp_path / ("skin.abc" if kind == "alembic" else "skin.usdc"))
+    files = bpy.ops.wm
+    getattr(files, f"{kind}_export")(filepath=path, evaluation_mode=mode, **EXPORTS[kind])
+    assert (channels_bits(rig), list(rig.location)) == (before[0], before[2])
+    assert rig.fabrik.constraints[0].influence == settings
+    update()
+    assert (channels_bits(rig), pose_bits(rig), list(rig.location)) == before
+    others = {*bpy.data.objects}
+    getattr(files, f"{kind}_import")(filepath=path, **IMPORTS[kind])
+    read = [ob for ob in bpy.data.objects if ob not in others and ob.type == "MESH"]
+    check(f"{kind} {mode}", live, corners(read[0]))

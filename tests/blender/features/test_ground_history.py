@@ -184,7 +184,30 @@ def standing_time(track):
     return track._replace(rate=0.0)
 
 
-@pytest.mark.parametrize("forge", [fewer_frames, endless, unnamed_ground, standing_time])
+def far_away(track):
+    return track._replace(samples=[one._replace(place=(1e200, 0.0, 0.0)) for one in track.samples])
+
+
+def turned_by_no_rotation(track):
+    return track._replace(samples=[one._replace(turn=(1e30,) * 4) for one in track.samples])
+
+
+def upward_without_length(track):
+    return track._replace(samples=[one._replace(up=(0.0, 0.0, 0.0)) for one in track.samples])
+
+
+FORGED = (
+    fewer_frames,
+    endless,
+    unnamed_ground,
+    standing_time,
+    far_away,
+    turned_by_no_rotation,
+    upward_without_length,
+)
+
+
+@pytest.mark.parametrize("forge", FORGED)
 def test_forged_track_is_said_and_left_out(forge, capsys) -> None:
     from addon.features.ground.track import packed, unpacked
     from addon.features.simulation import history
@@ -206,6 +229,34 @@ def test_forged_track_is_said_and_left_out(forge, capsys) -> None:
     rig.update_tag()
     go(20)
     assert item.message == "The simulation is damaged: press Simulate"
+    assert "report this" not in capsys.readouterr().out
+
+
+def test_high_frame_rate_costs_no_more(monkeypatch, capsys) -> None:
+    """A foot without contacts is looked at in so many frames a second, not in each of them."""
+    from addon.features.ground.track import packed, unpacked
+    from addon.features.simulation import history
+    from addon.loop import plan
+    from fabrik_solver.motion import ground
+
+    rig = walker()
+    for i in range(2):
+        owner = f"fabrik.constraints[{i}].ground"
+        found = history.data(rig, owner)
+        blob = packed(unpacked(found.blob)._replace(rate=1e9))
+        history.write(rig, owner, found._replace(blob=blob))
+    real, calls = ground.spline_weights, []
+
+    def counted(share: float):
+        calls.append(share)
+        assert len(calls) < 1000
+        return real(share)
+
+    monkeypatch.setattr(ground, "spline_weights", counted)
+    plan.discard()
+    rig.update_tag()
+    go(20)
+    assert calls
     assert "report this" not in capsys.readouterr().out
 
 

@@ -4,7 +4,7 @@ Each is used on a rig and on a twin without constraints: both have the same chan
 after it, to the last bit. What cannot run without a window is left out: tools that drag.
 """
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 import bpy
@@ -24,6 +24,8 @@ from rigs import (
     pose_bits,
     update,
 )
+
+from addon.loop import plan
 
 KEYS = (1, 20, 40)
 
@@ -555,9 +557,9 @@ def test_error_half_way_through_writing_leaves_fk(kind, is_keyed, monkeypatch, c
 
 
 @contextmanager
-def handling(name, handler):
+def handling(name, handler, is_first=False):
     handlers = getattr(bpy.app.handlers, name)
-    handlers.append(handler)
+    handlers.insert(0 if is_first else len(handlers), handler)
     try:
         yield
     finally:
@@ -614,6 +616,88 @@ def test_handler_of_others_that_turns_a_bone_further_turns_fk(kind, name):
         for frame in (9, 13, 25, 9):
             go(frame)
             assert_same(rig, twin)
+
+
+UPDATES = ("frame_change_pre", "frame_change_post", "depsgraph_update_pre", "depsgraph_update_post")
+
+
+SOME_KINDS = ("two bones", "three bones, axis angle", "free and stretched")
+
+
+@pytest.fixture(params=(True, False), ids=("first", "last"))
+def is_first(request):
+    return request.param
+
+
+def drag(rig):
+    rig.fabrik.constraints[0].target.location.x += 0.05
+    update()
+
+
+@pytest.mark.parametrize("kind", SOME_KINDS, indirect=True)
+@pytest.mark.parametrize("name", UPDATES)
+def test_handler_of_others_reads_fk(kind, is_keyed, name, is_first):
+    """Whatever its place in the list, also in the update after it was added."""
+    rig, _ = make(kind, is_keyed=is_keyed)
+    rig.keyframe_insert("location", index=0, frame=1)  # All frames are solved ahead.
+    read = []
+    for _ in range(2):
+        with handling(name, lambda *_: read.append(list(map(channels, pair()))), is_first):
+            for frame in (9, 13, 25, 9):
+                go(frame)
+                drag(rig)
+        with handling(name, lambda *_: read.append(list(map(channels, pair()))), is_first):
+            drag(rig)
+            go(13)
+    assert len(read) >= 10
+    assert all(own == wanted for own, wanted in read)
+
+
+@pytest.mark.parametrize("kind", SOME_KINDS, indirect=True)
+@pytest.mark.parametrize(
+    "name, has_update", (*((name, False) for name in UPDATES), ("frame_change_post", True))
+)
+def test_handler_of_others_that_keys_keys_fk(kind, is_keyed, name, has_update, is_first):
+    """What is shown stays the solution, also where the handler itself has its keys evaluated."""
+    rig, twin = make(kind, is_keyed=is_keyed)
+    rig.keyframe_insert("location", index=0, frame=1)
+
+    def record(scene, *_):
+        for ob in pair():
+            key_all(ob, scene.frame_current)
+        if has_update:
+            update()
+
+    for frame in (9, 13, 25, 30, 9):
+        with handling(name, record, is_first):
+            go(frame)
+            assert_same(rig, twin)
+            drag(rig)
+            assert_same(rig, twin)
+        before = shown(rig)
+        assert distance(before, shown(twin)) > 1e-3
+        plan.discard()
+        go(frame)
+        assert distance(shown(rig), before) <= 1e-6
+
+
+RENDERS = ("frame_change_post", "render_pre", "render_post", "render_write", "render_complete")
+
+
+def test_handler_of_others_reads_fk_in_a_render(kind, is_keyed, is_first):
+    """That of the viewport's frame, as a render does not flush its animation."""
+    make(kind, is_keyed=is_keyed)
+    read = []
+
+    def look(name, *_):
+        read.append((name, *map(channels, pair())))
+
+    with ExitStack() as stack:
+        for name in RENDERS:
+            stack.enter_context(handling(name, partial(look, name), is_first))
+        rendered(9, 11)
+    assert {name for name, *_ in read} == {*RENDERS}
+    assert [name for name, own, wanted in read if own != wanted] == []
 
 
 @pytest.mark.parametrize("is_off", (False, True), ids=("on", "off"))

@@ -249,6 +249,55 @@ def test_an_action_that_others_use_is_not_muted(
         assert len(evaluations) == 2 * len(FRAMES)
 
 
+def in_action_constraint(bone: bpy.types.PoseBone, user: bpy.types.Object) -> None:
+    """Have a bone move by the action of an object as well, which another bone controls."""
+    con = bone.constraints.new("ACTION")
+    con.target, con.subtarget = user, "B0"
+    con.transform_channel, con.target_space = "LOCATION_X", "LOCAL"
+    con.min, con.max, con.frame_start, con.frame_end = -1.0, 1.0, 1, 10
+    con.action = user.animation_data.action
+    if animation.HAS_LAYERS:
+        con.action_slot = user.animation_data.action_slot
+
+
+@pytest.mark.parametrize("name", ("B1", "B3", "After", "Elsewhere"))
+def test_an_action_that_a_constraint_uses_as_well_is_not_muted(
+    rig: bpy.types.Object, name: str
+) -> None:
+    """Within the animated object too, which is still the only data-block that uses the slot."""
+    key_bones(rig)
+    if name == "Elsewhere":
+        other = make_chain(4, "Other")
+        in_action_constraint(other.pose.bones["B1"], rig)
+        shown = (rig, other)
+    else:
+        if name == "After":
+            bpy.ops.object.mode_set(mode="EDIT")
+            bone = rig.data.edit_bones.new(name)
+            bone.head, bone.tail = (0, 0, 4), (0, 0, 5)
+            bone.parent = rig.data.edit_bones["B2"]
+            bpy.ops.object.mode_set(mode="OBJECT")
+            turned = rig.pose.bones[name]
+            turned.rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
+            turned.keyframe_insert("rotation_quaternion", frame=5)
+        in_action_constraint(rig.pose.bones[name], rig)
+        shown = (rig,)
+    update()
+    passes: list[list[bytes]] = []
+    for _ in range(3):
+        passes.append([])
+        for frame in FRAMES:
+            go(frame)
+            passes[-1].append(pose_bits(*shown))
+    with not_ahead():
+        plain = []
+        for frame in FRAMES:
+            go(frame)
+            plain.append(pose_bits(*shown))
+    assert passes == [plain] * 3
+    assert len(set(plain)) == len(FRAMES)
+
+
 def test_another_view_layer_shows_keyed_bones_with_the_same_pose(rig: bpy.types.Object) -> None:
     key_bones(rig)
     wanted = played(rig)

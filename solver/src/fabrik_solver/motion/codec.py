@@ -11,8 +11,7 @@ As in PNG and XZ the checksum comes before anything else is believed, and the le
 is unpacked. All numbers are little-endian, on any machine.
 """
 
-from collections.abc import Sequence
-from math import isfinite
+from collections.abc import Iterable, Sequence
 from struct import Struct, error, pack, unpack
 from typing import Any, NamedTuple
 from zlib import compress, crc32, decompressobj
@@ -26,6 +25,12 @@ CONTENT = "<{}q{}s{}d"
 MOST = 1 << 26
 """The longest payload in bytes, if its owner sets no other bound: hours of any motion."""
 
+LARGEST = 3.5e38
+"""The largest number of a `Content`: that of single precision. Products of a few stay finite."""
+
+UNIT = 1e-3
+"""How much the square of the length of a unit vector or quaternion may differ from 1."""
+
 DAMAGED = "the bytes are damaged, or of another kind"
 
 
@@ -35,12 +40,17 @@ class Content(NamedTuple):
     Attributes:
         integers: Counts, frames and the like.
         names: Any text without zeros.
-        numbers: All finite.
+        numbers: None beyond `LARGEST`.
     """
 
     integers: Sequence[int]
     names: Sequence[str]
     numbers: Sequence[float]
+
+
+def are_units(vectors: Iterable[Sequence[float]]) -> bool:
+    """Return whether vectors or quaternions that were stored with length 1 have it."""
+    return all([abs(sum([x * x for x in vector]) - 1.0) < UNIT for vector in vectors])
 
 
 class Form(NamedTuple):
@@ -109,7 +119,7 @@ class Form(NamedTuple):
         """Return what was packed; its owner checks that there is as much as it needs.
 
         Raises:
-            ValueError: If it is anything else, damaged, or a number is not finite.
+            ValueError: If it is anything else, damaged, or a number is beyond `LARGEST`.
         """
         (payload,) = self.opened(blob)
         try:
@@ -120,6 +130,6 @@ class Form(NamedTuple):
         at: int = counts[0]
         *names, rest = values[at].decode().split("\0")
         numbers = values[at + 1 :]
-        if rest or not all(map(isfinite, numbers)):
+        if rest or not all([-LARGEST < number < LARGEST for number in numbers]):
             raise ValueError(DAMAGED)
         return Content(values[:at], names, numbers)

@@ -50,7 +50,7 @@ def unpacked(blob: bytes) -> tuple[RecordedWalk, list[str]]:
         or len(numbers) <= end
     ):
         raise ValueError(codec.DAMAGED)
-    found = [_fall(grounds[i], held[i], *numbers[FALL * i :][:FALL]) for i in range(many)]
+    found = [_fall(grounds[i], held[i], *numbers[FALL * i : FALL * i + FALL]) for i in range(many)]
     if not all([_is_sound(fall, len(names)) for fall in found]):
         raise ValueError(codec.DAMAGED)
     ends = list(accumulate(counts))
