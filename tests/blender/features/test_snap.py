@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from itertools import pairwise
-from math import dist
+from math import dist, pi
 
 import bpy
 import pytest
-from mathutils import Matrix, Quaternion
+from mathutils import Euler, Matrix, Quaternion
 from rigs import (
     activate,
     add_constraint,
@@ -255,6 +255,41 @@ def test_a_bone_of_the_armature_is_moved_and_turned(empty_file, use_tail, parent
     wanted = [fk_points(rig)[i] for i in range(12)]
     snap_to_fk()
     assert farthest(points(rig)[:12], wanted) <= NEAR
+
+
+@pytest.mark.parametrize("is_bone", (True, False))
+@pytest.mark.parametrize("mode", ("XYZ", "ZXY", "YZX"))
+def test_a_target_next_to_gimbal_lock_is_turned_exactly(empty_file, mode, is_bone) -> None:
+    """Where Blender's own conversion to Euler angles is wrong by half a degree."""
+    rig = make_armature(
+        {
+            "B0": ((0, 0, 0), (0, 0.3, 2), ""),
+            "B1": ((0, 0.3, 2), (0, 0, 4), "B0"),
+            "Hand": ((0, 0, 4), (0, 0, 5), "B1"),
+            "Hand IK": ((0, 0, 4), (0, 0, 5), ""),
+        }
+    )
+    target = rig.pose.bones["Hand IK"] if is_bone else make_empty("Hand IK", (1, 1, 2))
+    item = add_constraint(rig, "Hand", rig if is_bone else target, use_rotation=True)
+    item.subtarget = "Hand IK" if is_bone else ""
+    item.chain_count, item.use_tail = 3, False
+    activate(rig)
+    target.rotation_mode = mode
+    bend(rig)
+    parent = rig.pose.bones["B1"].matrix
+    for near in (1e-2, 1e-3, 1e-4, 3e-5, 1e-5, 1e-6, 0.0):
+        angles = [0.7, 0.7, 0.7]
+        angles["XYZ".index(mode[1])] = pi / 2 - near
+        wanted = Euler(angles, mode).to_matrix()
+        if is_bone:
+            wanted = rig.data.bones["Hand IK"].matrix_local.to_3x3() @ wanted
+        rest = rig.data.bones["B1"].matrix_local.inverted() @ rig.data.bones["Hand"].matrix_local
+        local = (parent @ rest).to_3x3().inverted() @ wanted
+        rig.pose.bones["Hand"].rotation_quaternion = local.to_quaternion()
+        update()
+        fk = fk_points(rig)[:9]
+        snap_to_fk()
+        assert farthest(points(rig)[:9], fk) <= 1e-5
 
 
 def test_a_bone_of_another_armature_is_moved(empty_file) -> None:
