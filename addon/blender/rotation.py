@@ -12,7 +12,7 @@ from typing import Any
 import bpy
 from mathutils import Euler, Quaternion
 
-from fabrik_solver.core.euler import euler_angles
+from fabrik_solver import euler_angles
 from fabrik_solver.core.vectors import Quat, quat_unit
 
 QUATERNION, AXIS_ANGLE = 0, -1

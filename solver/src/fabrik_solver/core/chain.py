@@ -10,6 +10,7 @@ from .bend import (
     axis_of,
     bend_of,
     farthest_from,
+    flattened,
     set_lengths,
     side_of,
 )
@@ -50,6 +51,7 @@ class Chain:
 
     __slots__ = (
         "_bending",
+        "_flat",
         "_sizes",
         "aside",
         "axis",
@@ -75,6 +77,7 @@ class Chain:
     inner: float
     outer: float
     _bending: tuple[Vec, Vec, float] | None
+    _flat: tuple[list[Joint], Vec] | None
     _sizes: tuple[float, ...]
 
     def __init__(
@@ -125,6 +128,7 @@ class Chain:
         self.inner = inner
         self.outer = outer
         self._bending = None
+        self._flat = None
         self._sizes = sizes
 
     def bending(self, otherwise: Vec | None = None) -> tuple[Vec, Vec, float]:
@@ -153,6 +157,17 @@ class Chain:
         if otherwise is None or self.bend is not None:
             self._bending = found
         return found
+
+    def flat_start(self) -> tuple[list[Joint], Vec]:
+        """Return `start` without the rounding by which a flat chain leaves its plane.
+
+        Iterations that fold a chain, or one that bends to both sides, would make it grow until the
+        joints bend off their own axes. The normal of the plane comes second: zeros if there is
+        none.
+        """
+        if self._flat is None:
+            self._flat = flattened(self.start, self.axis)
+        return self._flat
 
     def moved_to(self, joints: Sequence[Vec]) -> list[Joint]:
         """Return other positions of its joints, root first, as in `start`.

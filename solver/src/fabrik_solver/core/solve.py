@@ -101,7 +101,6 @@ def solve(
 
     # From here on relative to the root, in lengths of the chain: tolerances are independent of
     # size, and no precision is lost far from the world's origin.
-    joints = copied(chain.start)
     goal_place = measured(goal.target, root, scale)
     distance = length(goal_place)
     inner, outer = chain.inner, chain.outer
@@ -109,8 +108,13 @@ def solve(
     target = _softened(goal_place, outer, goal.softness)
     distance = length(target)
     # A single bone has no bend that could face a pole.
-    pole = None if goal.pole is None or len(joints) < 3 else measured(goal.pole, root, scale)
+    bones = len(chain.start) - 1
+    pole = None if goal.pole is None or bones < 2 else measured(goal.pole, root, scale)
     share = 1.0 if pole is not None or solver == "TWO_BONE" else goal.swing
+    start, normal = chain.start, ORIGIN
+    if share == 1.0 and bones > 2:
+        start, normal = chain.flat_start()
+    joints = copied(start)
     bend, side, keep = chain.bending(pole)
     axis, turn = chain.axis, QUAT_IDENTITY
     if share > 0.0:
@@ -135,13 +139,14 @@ def solve(
             left = (moved / kept) ** 2
             bow(joints, axis, max(keep, 1.0 - left), target, rotate(turn, side))
         used = _reach(joints, target, chain, solver, share, iterations, near_enough, tolerance)
-        if pole is not None and len(joints) > 3:
+        if pole is not None and bones > 2:
             # A chain that is not planar may face another way than its input pose, or have flipped.
             # A nearly straight one swivels like the input pose, as its own bend vanishes.
             now, spread = bend_of(joints, axis)
             own = swivel_to(pole, now, axis, goal.pole_angle, goal.pole_weight)
             swivel = mean_swivel(swivel, own, eased(spread / NEARLY_STRAIGHT))
-    normal = cross(axis, bend)
+    # Where the bends to both sides cancel out they define no plane.
+    normal = cross(axis, bend) if normal == ORIGIN else rotate(turn, normal)
     if pole is not None:
         # About root → target, so that the tip keeps its distance to the target.
         last = swivel_turn(axis, swivel)
