@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import dist
+from math import cos, dist, sin
 from typing import Literal, cast
 
 import bpy
+from mathutils import Matrix, Quaternion
 
 from fabrik_solver import Chain, ChainInput, Frame, Posture, point_in
-from fabrik_solver.core.bend import bend_direction, chain_axis, swing_turn
+from fabrik_solver.core.bend import (
+    STRAIGHT,
+    UNCLEAR,
+    aimed_past,
+    bend_direction,
+    chain_axis,
+    eased,
+    swing_turn,
+)
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Vec,
     add,
     dot,
     length,
+    orthonormalize,
+    quat_of,
     rotate,
+    rotate_about,
     scaled,
     sub,
     sum_of,
@@ -27,7 +39,7 @@ from fabrik_solver.core.vectors import (
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
 from ..blender.limbs import next_joint
-from ..blender.skeleton import skeleton_of, vector
+from ..blender.skeleton import matrix3, skeleton_of, vector
 
 
 def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
@@ -69,7 +81,10 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
     axis = unit(sub(vector(posture.goal.target), root)) or chain_axis(joints)
     bend = bend_direction(joints, axis) or _next_bend(given, axis)
     middle = scaled(sum_of(joints[1:-1]), 1.0 / (len(joints) - 2))
-    out = add(scaled(axis, dot(middle, axis)), scaled(bend, dot(middle, bend) + 1.0))
+    chain = Chain(tuple(solved))
+    turn = aim_past(chain if chain.aside >= STRAIGHT else given.chain)
+    aside = scaled(rotate_about(bend, axis, cos(turn), sin(turn)), dot(middle, bend) + 1.0)
+    out = add(scaled(axis, dot(middle, axis)), aside)
     root_world, pole, end = (
         point_in(world, add(root, scaled(offset, size))) for offset in (ORIGIN, out, axis)
     )
@@ -89,6 +104,15 @@ def side_of_bend(chain: Chain) -> Vec:
     return unit(bend) or side
 
 
+def aim_past(chain: Chain) -> float:
+    """Return the angle about its axis from the bend of a chain to a pole that it then faces.
+
+    A chain that bends to both sides, so that its bend is unclear, aims past its pole.
+    """
+    bend, _, _ = chain.bending()
+    return -aimed_past(eased(length(bend) / UNCLEAR))
+
+
 def in_lengths(joints: Sequence[Vec]) -> list[Vec]:
     """Return the joints relative to the root, divided by the length of the chain."""
     size = size_of(joints)
@@ -98,6 +122,12 @@ def in_lengths(joints: Sequence[Vec]) -> list[Vec]:
 def size_of(joints: Sequence[Vec]) -> float:
     """Return the length of a chain, given its joints."""
     return sum(dist(a, b) for a, b in pairwise(joints))
+
+
+def upright(matrix: Matrix) -> Quaternion:
+    """Return a rotation that keeps Y, and Z as nearly as it can, as a hand copies it."""
+    axes = orthonormalize(matrix3(matrix))
+    return matrix.to_quaternion() if axes is None else Quaternion(quat_of(axes))
 
 
 def new_empty(
