@@ -26,9 +26,6 @@ UNIT = 2.0**-23
 STEPS = 2.0
 """The error of a matrix product in multiples of `UNIT`: each element is a sum of three products."""
 
-GIMBAL = 2.0**-19
-"""The cosine of the middle Euler angle below which Blender assumes gimbal lock."""
-
 
 class Rounding(NamedTuple):
     """The largest rounding error of a transform.
@@ -102,7 +99,7 @@ def _turn(owner: Any) -> float:
     values = [abs(number) for number in getattr(owner, channel_of(mode)[0])]
     if mode == AXIS_ANGLE:
         return UNIT * (values[0] + STEPS)
-    return UNIT * (sum(values) + STEPS) + GIMBAL
+    return UNIT * (sum(values) + STEPS)
 
 
 def _object(ob: bpy.types.Object) -> _Error:

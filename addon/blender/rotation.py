@@ -6,18 +6,22 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import chain
-from math import tau
+from math import atan2, hypot, tau
 from typing import Any
 
 import bpy
 from mathutils import Euler, Quaternion
 
+from fabrik_solver import euler_angles
 from fabrik_solver.core.vectors import Quat, quat_unit
 
 QUATERNION, AXIS_ANGLE = 0, -1
 """Rotation modes as Blender stores them; 1 to 6 are `EULER_ORDERS`."""
 
 EULER_ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+
+EULER_AXES = tuple(("XYZ".index(order[0]), "XYZ".index(order[1])) for order in EULER_ORDERS)
+"""The first two axes of each of them."""
 
 MODES = {name: i + 1 for i, name in enumerate(EULER_ORDERS)}
 MODES |= {"QUATERNION": QUATERNION, "AXIS_ANGLE": AXIS_ANGLE}
@@ -301,15 +305,18 @@ def channel_values(mode: int, rotation: Quat, near: Sequence[float]) -> list[flo
     if mode == QUATERNION:
         opposite = sum(a * b for a, b in zip(rotation, near, strict=True)) < 0.0
         return [-number if opposite else number for number in rotation]
-    turn = Quaternion(rotation)
+    # Blender's own conversions lose half of the digits next to no rotation and to gimbal lock.
     if mode == AXIS_ANGLE:
-        axis, angle = turn.to_axis_angle()
-        sign = -1.0 if axis.dot(near[1:4]) < 0.0 else 1.0
-        turns = round((near[0] - angle * sign) / tau)
-        return [angle * sign + tau * turns, axis.x * sign, axis.y * sign, axis.z * sign]
-    order = EULER_ORDERS[mode - 1]
-    angles = turn.to_euler(order, Euler(near[:3], order))
-    return [angles.x, angles.y, angles.z]
+        w, x, y, z = rotation
+        sign = -1.0 if x * near[1] + y * near[2] + z * near[3] < 0.0 else 1.0
+        size = hypot(x, y, z)
+        if size == 0.0:
+            x, y, z = near[1:4] if any(near[1:4]) else (0.0, 1.0, 0.0)
+        angle, share = 2.0 * atan2(size, w) * sign, sign / size if size > 0.0 else 1.0
+        turns = round((near[0] - angle) / tau)
+        return [angle + tau * turns, x * share, y * share, z * share]
+    first, second = EULER_AXES[mode - 1]
+    return [*euler_angles(rotation, first, second, (near[0], near[1], near[2]))]
 
 
 def continuous(mode: int, rows: Sequence[Sequence[float]]) -> list[list[float]]:

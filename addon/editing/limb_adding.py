@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import pi
 from typing import Any, Final, NamedTuple, cast
 
 import bpy
@@ -20,20 +21,21 @@ from ..blender.messages import msg
 from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..loop.properties import FabrikConstraint, settings
-from ..loop.property_values import default_of
 from . import constraints as editing
 from .bending import hinge_values
 from .controls import refuse_uneditable, use_bones
 from .copying import set_values
 from .flexion import Flexion, flexion_of
 from .limb import Limb
-from .placing import new_empty
+from .placing import new_empty, upright
 from .playing import updated
 
-SAME_POSE: Final = 1e-3
-"""The largest change of a bone's axes, or of its head relative to the limb, that hinges may cause.
+SAME_PLACE: Final = 1e-3
+SAME_TURN: Final = 2e-3
+"""The largest change of a bone's head relative to the limb, and of its axes in radians, that hinges
+may cause.
 
-Single precision and the solvers' tolerance stay well below it.
+Solvers stay well below it, and single precision bends a straight limb by half as much.
 """
 
 COMPATIBLE = {
@@ -79,7 +81,7 @@ def add_limbs(
         refuse_known(armature, limb)
     if options.bones:
         refuse_uneditable(armature)
-    before = _shown(armature)
+    before = shown_pose(armature)
     start = len(settings(armature).constraints)
     hinged: list[str] = []
     try:
@@ -135,10 +137,24 @@ def _hinge(
         if any(bone.fabrik_joint.limit_type != "NONE" for bone in bones):
             return ""
         return msg("No hinge for “{bone}”: it is straight at rest, or animated", bone=last)
-    if not _differs(armature, limb, before):
+    return keep_pose(armature, limb, before, added)
+
+
+def keep_pose(
+    armature: bpy.types.Object, limb: Limb, before: dict[str, Matrix], added: Sequence[str]
+) -> str:
+    """Remove hinges that change the pose of a limb; return why there are none.
+
+    Args:
+        armature: The armature.
+        limb: The limb.
+        before: The displayed pose before they were added (see `shown_pose`).
+        added: What `add_hinges` returned.
+    """
+    if not added or not _differs(armature, limb, before):
         return ""
     remove_hinges(armature, added)
-    return msg("No hinge for “{bone}”: its pose is out of range", bone=last)
+    return msg("No hinge for “{bone}”: its pose is out of range", bone=limb.bones[-1])
 
 
 def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:
@@ -179,20 +195,24 @@ def refuse_known(armature: bpy.types.Object, limb: Limb) -> None:
             )
 
 
-def _shown(armature: bpy.types.Object) -> dict[str, Matrix]:
+def shown_pose(armature: bpy.types.Object) -> dict[str, Matrix]:
+    """Return the displayed matrices of the bones, in armature space, by name."""
     evaluated = armature.evaluated_get(updated())
     return {bone.name: bone.matrix.copy() for bone in pose_bones(evaluated)}
 
 
 def _differs(armature: bpy.types.Object, limb: Limb, before: dict[str, Matrix]) -> bool:
     """Return whether the bones of a limb are displayed differently than before."""
-    now = _shown(armature)
+    now = shown_pose(armature)
     names = (*limb.bones, *filter(None, [limb.hand]))
-    size = sum(pose_bones(armature)[name].length for name in names)
+    # Tails may be anywhere.
+    size = sum((now[a].translation - now[b].translation).length for a, b in pairwise(names))
+    size += 0.0 if limb.hand else pose_bones(armature)[names[-1]].length
     for name in names:
-        turned = now[name].to_quaternion().rotation_difference(before[name].to_quaternion()).angle
+        turn = now[name].to_quaternion().rotation_difference(before[name].to_quaternion())
+        turned = 2.0 * Vector((turn.x, turn.y, turn.z)).length  # `angle` is off by as much.
         moved = (now[name].translation - before[name].translation).length
-        if turned > SAME_POSE or moved > SAME_POSE * size:
+        if turned > SAME_TURN or moved > SAME_PLACE * size:
             return True
     return False
 
@@ -227,7 +247,7 @@ def add_limb(
     length = sum((a - b).length for a, b in pairwise(heads)) * evaluated.matrix_world.median_scale
     target = new_empty(armature, f"{bone} Target", vector(world.translation), 0.1 * length, "CUBE")
     target.rotation_mode = "QUATERNION"
-    target.rotation_quaternion = world.to_quaternion()
+    target.rotation_quaternion = upright(world)
     try:
         item = editing.add(
             armature, bone, target, "", count, "TWO_BONE" if count == 2 else "FABRIK"
@@ -264,7 +284,7 @@ def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
         joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
         if joint.limit_type != "NONE" or name in keyed:
             continue
-        most = 0.0 if k in segments else default_of(joint.bl_rna.properties["hinge_max"])
+        most = 0.0 if k in segments else pi  # Less would keep targets in reach from it.
         bend = (
             _twist(rig, bones[k], heads[k + 1])
             if k in segments

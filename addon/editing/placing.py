@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import dist
+from math import cos, dist, sin
 from typing import Literal, cast
 
 import bpy
+from mathutils import Matrix, Quaternion
 
 from fabrik_solver import Chain, ChainInput, Frame, Posture, point_in
-from fabrik_solver.core.bend import ON_AXIS, chain_axis, swing_turn
+from fabrik_solver.core.bend import STRAIGHT, UNCLEAR, aimed_past, chain_axis, eased, swing_turn
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Vec,
     add,
     dot,
     length,
+    orthonormalize,
+    quat_of,
     rotate,
+    rotate_about,
     scaled,
     sub,
     sum_of,
@@ -27,7 +31,7 @@ from fabrik_solver.core.vectors import (
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
 from ..blender.limbs import next_joint
-from ..blender.skeleton import skeleton_of, vector
+from ..blender.skeleton import matrix3, skeleton_of, vector
 
 
 def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
@@ -68,8 +72,10 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
     joints = in_lengths(solved)
     axis = unit(sub(vector(posture.goal.target), root)) or chain_axis(joints)
     bend = _bend_of_solved(given.chain, solved, axis)
+    side, turn = unit(bend) or bend, aim_past(bend)
     middle = scaled(sum_of(joints[1:-1]), 1.0 / (len(joints) - 2))
-    out = add(scaled(axis, dot(middle, axis)), scaled(bend, dot(middle, bend) + 1.0))
+    aside = scaled(rotate_about(side, axis, cos(turn), sin(turn)), dot(middle, side) + 1.0)
+    out = add(scaled(axis, dot(middle, axis)), aside)
     root_world, pole, end = (
         point_in(world, add(root, scaled(offset, size))) for offset in (ORIGIN, out, axis)
     )
@@ -79,20 +85,35 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
 def _bend_of_solved(chain: Chain, joints: Sequence[Vec], axis: Vec) -> Vec:
     """Return the side to which a solved chain bends, or will bend if it is straight.
 
+    It is shorter the less clear it is.
+
     Args:
         chain: The chain in its FK pose.
         joints: The solved joints.
         axis: The unit vector to the target.
     """
-    turn = swing_turn(chain.axis, side_of_bend(chain), axis, 1.0)
-    bend, _ = chain.bend_of_moved(chain.moved_to(joints), axis, turn)
-    return (unit(bend) if length(bend) > ON_AXIS else None) or rotate(turn, side_of_bend(chain))
+    bend, side, _ = chain.bending()
+    turn = swing_turn(chain.axis, unit(bend) or side, axis, 1.0)
+    if not chain.is_known and Chain(tuple(joints)).aside < STRAIGHT:
+        return rotate(turn, bend if unit(bend) else side)
+    return chain.bend_of_moved(chain.moved_to(joints), axis, turn)[0]
 
 
 def side_of_bend(chain: Chain) -> Vec:
     """Return the unit vector to the side to which a chain bends, or would bend if straight."""
     bend, side, _ = chain.bending()
     return unit(bend) or side
+
+
+def aim_past(bend: Vec) -> float:
+    """Return the angle about its axis from the bend of a chain to a pole that it then faces.
+
+    A chain that bends to both sides, so that its bend is unclear, aims past its pole.
+
+    Args:
+        bend: The side to which it bends, shorter the less clear it is.
+    """
+    return -aimed_past(eased(length(bend) / UNCLEAR))
 
 
 def in_lengths(joints: Sequence[Vec]) -> list[Vec]:
@@ -104,6 +125,12 @@ def in_lengths(joints: Sequence[Vec]) -> list[Vec]:
 def size_of(joints: Sequence[Vec]) -> float:
     """Return the length of a chain, given its joints."""
     return sum(dist(a, b) for a, b in pairwise(joints))
+
+
+def upright(matrix: Matrix) -> Quaternion:
+    """Return a rotation that keeps Y, and Z as nearly as it can, as a hand copies it."""
+    axes = orthonormalize(matrix3(matrix))
+    return matrix.to_quaternion() if axes is None else Quaternion(quat_of(axes))
 
 
 def new_empty(

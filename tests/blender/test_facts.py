@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import product
-from math import pi
+from math import cos, pi, sin
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +125,18 @@ def test_rotation_modes_are_numbered_as_we_think() -> None:
         buffer = array("i", [99])
         rig.pose.bones.foreach_get("rotation_mode", buffer)
         assert buffer[0] == number
+
+
+def test_conversions_of_rotations_lose_digits_next_to_their_poles() -> None:
+    """If this fails, Blender's own are exact, and `channel_values` may use them."""
+    wrong = []
+    for i in range(40):
+        turned = Euler((0.3, pi / 2 - 1e-3 / (1 + i), -0.4)).to_quaternion()
+        wrong.append(2.0 * (turned.to_euler().to_quaternion() - turned).magnitude)
+    assert 1e-4 < max(wrong) < 0.1
+    halves = [1e-4 * (1 + i) for i in range(40)]
+    found = [Quaternion((cos(half), sin(half), 0.0, 0.0)).to_axis_angle()[1] for half in halves]
+    assert 1e-5 < max(abs(a - 2.0 * b) for a, b in zip(found, halves, strict=True)) < 1e-3
 
 
 def test_matrices_arrive_column_by_column() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 import bpy
+from mathutils import Matrix
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
@@ -67,9 +68,21 @@ def add_pole(armature: bpy.types.Object, part: FabrikPart) -> None:
     part.pole.name = f"{part.bone} Pole"
 
 
-def add_hinges(armature: bpy.types.Object, part: FabrikPart) -> None:
-    """Limit the inner joints of a limb to their axes of flexion, unless animated or limited."""
+def add_hinges(armature: bpy.types.Object, part: FabrikPart, before: dict[str, Matrix]) -> str:
+    """Limit the inner joints of a limb to their axes of flexion, unless animated or limited.
+
+    Args:
+        armature: The armature.
+        part: The limb.
+        before: The displayed pose, which stays.
+
+    Returns:
+        A note if its pose keeps it from having hinges.
+    """
     rig = skeleton_of(armature)
     chain = rig.chain_up(rig.index[part.bone])[-part.chain_count - 1 : -1]
     limb = Limb(tuple(rig.names[i] for i in chain), part.bone, part.kind)
-    part.hinges = "\n".join(limbs.add_hinges(armature, limb))
+    added = limbs.add_hinges(armature, limb)
+    note = limbs.keep_pose(armature, limb, before, added)
+    part.hinges = "" if note else "\n".join(added)
+    return note

@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ...blender.errors import ProblemError
-from ...blender.messages import CONTEXT, counted, enumerated, msg
+from ...blender.messages import CONTEXT, counted, enumerated, joined, msg
 from ...ui.layout import Layout, SidebarPanel, draw_sentence
 from ...ui.refusing import (
     Asking,
@@ -154,9 +154,9 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
                 frames=result.frames,
                 difference=difference,
             )
-        return (
-            msg("{text}. {problem}", text=text, problem=result.problem) if result.problem else text
-        )
+        if result.problem:
+            text = msg("{text}. {problem}", text=text, problem=result.problem)
+        return joined(". ", [text, *result.notes])
 
     def draw_options(self, layout: Layout) -> None:
         """Draw the options."""

@@ -19,6 +19,7 @@ from ...blender.relations import node_of, parents, walk_dependencies
 from ...blender.rotation import ALL_CHANNELS
 from ...blender.skeleton import Point, skeleton_of, vector
 from ...editing.controls import new_armature, refuse_uneditable, use_bones
+from ...editing.limb_adding import shown_pose
 from ...editing.playing import go_to, returning, staged, updated
 from ...loop.muting import muting
 from ...loop.properties import settings
@@ -59,11 +60,13 @@ class SetUpResult(NamedTuple):
         frames: The number of frames at which the controls were keyed.
         difference: The largest distance from the pose before, in world space.
         problem: The reason for a difference beyond rounding; empty if there is none.
+        notes: What was left out to keep the pose.
     """
 
     frames: int
     difference: float
     problem: str
+    notes: list[str]
 
 
 def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
@@ -92,13 +95,15 @@ def _build(
 ) -> SetUpResult:
     frames = _animated_frames(armature, parts) if options.animation else []
     switch_to_fk(armature)
+    before = shown_pose(armature)
     for part in parts:
         add_constraint(armature, part)
+    notes: list[str] = []
     limbs = [part for part in parts if part.kind in LIMBS]
     for part in limbs:
         # A straight limb bends as its hinges let it, which is where its pole has to be.
         if options.hinges:
-            add_hinges(armature, part)
+            notes.append(add_hinges(armature, part, before))
         if options.poles:
             add_pole(armature, part)
     if options.controls == "BONE":
@@ -107,7 +112,7 @@ def _build(
         controls = character_settings(armature).controls = new_armature(armature)
         _use_bones(armature, parts, controls)
     snapped = _snap(armature, parts, frames)
-    return SetUpResult(len(frames), snapped.difference, snapped.problem)
+    return SetUpResult(len(frames), snapped.difference, snapped.problem, [*filter(None, notes)])
 
 
 def _use_bones(

@@ -7,7 +7,6 @@ from math import pi, sqrt
 from typing import Any
 
 import bpy
-from mathutils import Euler, Quaternion
 
 from fabrik_solver import (
     WHOLE,
@@ -29,7 +28,6 @@ from ...blender.keying import auto_key
 from ...blender.refusals import rest_problem
 from ...blender.rotation import (
     AXIS_ANGLE,
-    EULER_ORDERS,
     PoseChannels,
     channel_of,
     channel_values,
@@ -199,18 +197,12 @@ class ChainDrag:
             return channel_values(mode, turn, start)
         if self._is_locked_by_number(bone):
             return _with_locked(channel_values(mode, turn, start), start, locks)
-        order = EULER_ORDERS[
-            max(mode, 1) - 1
-        ]  # For other modes, Blender's locks apply to XYZ Euler angles.
-        before = Quaternion(self._turns[bone]).to_euler(order)
-        near = Euler(start, order) if mode > 0 else before
-        angles = Quaternion(turn).to_euler(order, near)
+        euler = max(mode, 1)  # For other modes, Blender's locks apply to XYZ Euler angles.
+        near = start if mode > 0 else channel_values(euler, self._turns[bone], [0.0] * 3)
+        angles = channel_values(euler, turn, near)
         for i in locks:
             angles[i] = near[i]
-        if mode > 0:
-            return [*angles]
-        rotation = angles.to_quaternion()
-        return channel_values(mode, (rotation.w, rotation.x, rotation.y, rotation.z), start)
+        return angles if mode > 0 else channel_values(mode, quaternion(euler, angles), start)
 
     def _write(self, bone: int, values: list[float]) -> None:
         setattr(self._bone(bone), channel_of(self._modes[bone])[0], values)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import bpy
 
 from fabrik_solver import Chain, Frame, frame_in, inverse, point_in, posed_chain
-from fabrik_solver.core.bend import NEAR_AXIS, UNCLEAR, aimed_past, eased
+from fabrik_solver.core.bend import NEAR_AXIS
 from fabrik_solver.core.chain import measured
 from fabrik_solver.core.vectors import (
     ORIGIN,
@@ -32,7 +32,7 @@ from ...blender.errors import ProblemError
 from ...blender.moving import place_of
 from ...blender.precision import rounding_of
 from ...blender.skeleton import Point, matrix_frame
-from ...editing.placing import side_of_bend
+from ...editing.placing import aim_past, side_of_bend
 from ...loop.bend_side import bend_side
 from ...loop.chain_plan import ChainPlan
 from ...loop.evaluated import Evaluated
@@ -211,8 +211,7 @@ def pole_at(chain: Chain, offset: PoleOffset, pole_angle: float) -> Vec:
         pole_angle: The constraint's Pole Angle, in radians.
     """
     axis = chain.axis
-    bend, _, _ = chain.bending()
-    aim = -pole_angle - aimed_past(eased(length(bend) / UNCLEAR))
+    aim = aim_past(chain.bending()[0]) - pole_angle
     direction = rotate_about(side_of_bend(chain), axis, cos(aim), sin(aim))
     along = dot(_middle(chain), axis) + offset[0]
     place = add(scaled(axis, along), scaled(direction, offset[1]))

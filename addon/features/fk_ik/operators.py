@@ -18,7 +18,7 @@ from ...ui.refusing import Working, active_armature, active_refusal, rest_refusa
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section, reaches
 from ...ui.wording import length_text, named
-from .snap import SnapResult, fk_key_frames, ik_key_frames
+from .snap import SnapResult, fk_key_frames, ik_key_frames, snap_possible
 from .span import Span
 from .to_fk import snap_to_fk
 from .to_ik import snap_to_ik
@@ -97,10 +97,10 @@ class Snapping(Working, bpy.types.Operator):
         span = self._span(context, armature, indices, manager.progress_update)
         manager.progress_begin(0.0, 1.0)
         try:
-            done = self.snap(armature, indices, span)
+            done = snap_possible(self.snap, armature, indices, span)
         finally:
             manager.progress_end()
-        self.severity = "WARNING" if done.problem else "INFO"
+        self.severity = "WARNING" if done.problem or done.left_out else "INFO"
         return self._report_text(context.scene, span, done)
 
     def _span(
@@ -153,13 +153,18 @@ class Snapping(Working, bpy.types.Operator):
             text += msg(", with keys at frame {first:g}", first=span.frames[0])
         apart = length_text(scene, done.difference)
         if done.problem:
-            return msg(
+            text = msg(
                 "{text}, but the poses differ by {apart}. {problem}",
                 text=text,
                 apart=apart,
                 problem=done.problem,
             )
-        return msg("{text}; the poses differ by {apart}", text=text, apart=apart)
+        else:
+            text = msg("{text}; the poses differ by {apart}", text=text, apart=apart)
+        if done.left_out:
+            names = named(done.left_out)
+            text += msg(". Left out {names}. {reason}", names=names, reason=done.reason)
+        return text
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the settings."""

@@ -26,6 +26,7 @@ from ...editing.playing import go_to, updated
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan
 from ...loop.evaluated import Evaluated
+from ...loop.properties import settings
 from ...loop.tree_plan import Unit
 from .applying import posed_channels
 from .span import Span, refuse_unswitchable
@@ -49,11 +50,71 @@ class SnapResult(NamedTuple):
         written: Names of the changed objects or bones.
         difference: Largest distance between the two poses, in world space.
         problem: Why they differ and how to fix it; empty if they do not.
+        left_out: Names of the constraints that could not be snapped.
+        reason: Why the first one of these could not; empty if there is none.
     """
 
     written: list[str]
     difference: float
     problem: str
+    left_out: Sequence[str] = ()
+    reason: str = ""
+
+
+class UnsnappableError(ProblemError):
+    """A constraint cannot be snapped, which others do not depend on.
+
+    Attributes:
+        item: Its index.
+    """
+
+    def __init__(self, item: int, problem: ProblemError) -> None:
+        """Make the error from the reason."""
+        super().__init__(str(problem))
+        self.item = item
+
+
+@contextmanager
+def concerning(chain: ChainPlan) -> Iterator[None]:
+    """Let problems in the block concern one constraint only.
+
+    Raises:
+        UnsnappableError: If there is one.
+    """
+    try:
+        yield
+    except ProblemError as problem:
+        raise UnsnappableError(chain.item, problem) from None
+
+
+def snap_possible(
+    snap: Callable[[bpy.types.Object, Sequence[int], Span], SnapResult],
+    armature: bpy.types.Object,
+    indices: Sequence[int],
+    span: Span,
+) -> SnapResult:
+    """Snap those of some constraints that can be snapped.
+
+    Args:
+        snap: Snaps constraints, or changes nothing and raises `ProblemError`.
+        armature: The armature.
+        indices: Indices of the constraints.
+        span: The frames.
+
+    Raises:
+        ProblemError: If none can be snapped, or for reasons that concern all of them; nothing has
+            changed then.
+    """
+    left, names, reason = list(indices), list[str](), ""
+    while True:
+        try:
+            return snap(armature, left, span)._replace(left_out=names, reason=reason)
+        except UnsnappableError as problem:
+            if len(left) == 1:
+                raise
+            left.remove(problem.item)
+            names.append(settings(armature).constraints[problem.item].name)
+            reason = reason or str(problem)
 
 
 def snappable_chains(
@@ -62,16 +123,20 @@ def snappable_chains(
     """Return the plans of the constraints to snap.
 
     Raises:
-        ProblemError: If one of them is invalid, or cannot be switched or keyed as requested.
+        UnsnappableError: If one of them is invalid, or cannot be switched.
+        ProblemError: If the armature cannot be keyed.
     """
     chains = [chain for chain in chains_in(armature) if chain.item in indices]
     for chain in chains:
-        if chain.problem:
-            raise ProblemError(
-                "“{chain}” cannot be solved: {problem}", chain=chain.name, problem=chain.problem
-            )
-        if span.switches:
-            refuse_unswitchable(armature, chain.item)
+        with concerning(chain):
+            if chain.problem:
+                raise ProblemError(
+                    "“{chain}” cannot be solved: {problem}",
+                    chain=chain.name,
+                    problem=chain.problem,
+                )
+            if span.switches:
+                refuse_unswitchable(armature, chain.item)
     if span.switches:
         refuse_unkeyable(armature)
     return chains

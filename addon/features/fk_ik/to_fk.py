@@ -32,6 +32,7 @@ from .snap import (
     PosePoints,
     SnapResult,
     compared,
+    concerning,
     keeping_unkeyed,
     on_top,
     pose_points,
@@ -96,16 +97,12 @@ class Snap:
         """Check everything, and change nothing.
 
         Raises:
-            ProblemError: If the constraints cannot be snapped.
+            ProblemError: If the constraints cannot be snapped, or `UnsnappableError` if it is one.
         """
         self.chains = snappable_chains(armature, indices, span)
         for chain in self.chains:
-            if chain.motion is not None:
-                raise ProblemError(
-                    "“{chain}” does not reach a target, so that no position of its target "
-                    "defines a pose: choose another constraint",
-                    chain=chain.name,
-                )
+            with concerning(chain):
+                _refuse_motion(chain)
         self.layers = on_top(self.chains)
         self.starts = [_start(chain, indices) for chain in self.chains]
         self.unmoved: dict[int, str] = {}
@@ -127,13 +124,16 @@ class Snap:
                 )
                 continue
             known.add(key)
-            _refuse_target(chain, target, indices)
+            with concerning(chain):
+                _refuse_target(chain, target, indices)
             self.targets.append(SnapControl(target, chain.has_hand))
         for chain in self.chains:
             self.poles.append(self._pole(chain, known))
         if span.is_keyed:
-            for control in self.controls:
-                refuse_unkeyable(control.point.object)
+            for chain, *controls in zip(self.chains, self.targets, self.poles, strict=True):
+                with concerning(chain):
+                    for control in filter(None, controls):
+                        refuse_unkeyable(control.point.object)
 
     def _pole(self, chain: ChainPlan, known: set[tuple[int, int]]) -> SnapControl | None:
         """Return the pole of a chain if it can be moved; otherwise note the reason."""
@@ -179,21 +179,22 @@ class Snap:
         return pose_points(updated(), self.chains)
 
     def _settled(self) -> PosePoints:
-        moved: list[SnapControl] = []
+        moved: list[tuple[ChainPlan, SnapControl]] = []
         for done in range(ROUNDS):
             depsgraph = updated()
-            moved = [
-                control
-                for i in range(len(self.chains))
-                for control in self._moved(depsgraph, i, is_first=done == 0)
-            ]
+            moved = []
+            for i, chain in enumerate(self.chains):
+                with concerning(chain):
+                    moved += [(chain, c) for c in self._moved(depsgraph, i, is_first=done == 0)]
             if not moved:
                 return pose_points(depsgraph, self.chains)
-        raise ProblemError(
-            "“{target}” cannot be moved to the tip, because the chain moves with it, or another "
-            "constraint needs it elsewhere: choose another target",
-            target=moved[0].owner.name,
-        )
+        chain, control = moved[0]
+        with concerning(chain):
+            raise ProblemError(
+                "“{target}” cannot be moved to the tip, because the chain moves with it, or "
+                "another constraint needs it elsewhere: choose another target",
+                target=control.owner.name,
+            )
 
     def _moved(self, depsgraph: bpy.types.Depsgraph, i: int, is_first: bool) -> list[SnapControl]:
         """Move the target and pole of a chain, and return those that were not in place."""
@@ -307,6 +308,15 @@ def _start(chain: ChainPlan, indices: Sequence[int]) -> int:
             places = [place for place, bone in enumerate(chain.bones) if bone in shared]
             return places[-1] + 1 if places else 0
     return 0
+
+
+def _refuse_motion(chain: ChainPlan) -> None:
+    if chain.motion is not None:
+        raise ProblemError(
+            "“{chain}” does not reach a target, so that no position of its target defines a "
+            "pose: choose another constraint",
+            chain=chain.name,
+        )
 
 
 def _refuse_target(chain: ChainPlan, target: Point, indices: Sequence[int]) -> None:

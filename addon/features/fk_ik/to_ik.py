@@ -30,6 +30,7 @@ from .snap import (
     PosePoints,
     SnapResult,
     compared,
+    concerning,
     keeping_unkeyed,
     on_top,
     others_on,
@@ -67,7 +68,9 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
     """
     chains = snappable_chains(armature, indices, span)
     channels = posed_channels(chains)
-    refuse_driven(armature, channels)
+    for chain in chains:
+        with concerning(chain):
+            refuse_driven(armature, posed_channels([chain]))
     if span.is_keyed:
         refuse_unkeyable(armature)
     with restored_frame(span):

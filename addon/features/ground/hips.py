@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor, isfinite
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeVar
 
 from fabrik_solver import WHOLE, Frame, moved_location
 from fabrik_solver.core.vectors import (
@@ -37,6 +37,8 @@ from .goal import GroundGoal
 from .leg import joints_of, leg_length
 from .settings import FabrikGround, ground_settings
 from .stances import Stances
+
+Value = TypeVar("Value")
 
 EASE = 0.2
 """How long before it must be low the hip begins to move down, and after that up, in seconds."""
@@ -242,7 +244,7 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
     return bone
 
 
-def _within(found: dict[int, float], frames: range) -> dict[int, float]:
+def _within(found: dict[int, Value], frames: range) -> dict[int, Value]:
     return {frame: value for frame, value in found.items() if frame in frames}
 
 

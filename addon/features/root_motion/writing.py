@@ -16,7 +16,7 @@ from ...blender.errors import ProblemError
 from ...blender.keying import NEAR, ActiveCurves, pin, put_keys
 from ...blender.messages import channel_name
 from ...blender.relations import active_constraints
-from ...blender.rotation import LOCATION, channel_of, continuous, mode_of
+from ...blender.rotation import LOCATION, channel_of, channel_values, continuous, mode_of
 from .body import Body, Recording
 
 MIN_DISPLACEMENT = 1e-5
@@ -110,13 +110,9 @@ def _changed(
 
 def _rotation_values(owner: Any, basis: Matrix) -> list[float]:
     """Return the values of the channel of the owner's rotation mode."""
+    mode = mode_of(owner)
     turn = basis.to_quaternion()
-    if owner.rotation_mode == "QUATERNION":
-        return [*turn]
-    if owner.rotation_mode == "AXIS_ANGLE":
-        axis, angle = turn.to_axis_angle()
-        return [angle, *axis]
-    return [*turn.to_euler(owner.rotation_mode)]
+    return channel_values(mode, (turn.w, turn.x, turn.y, turn.z), [0.0] * channel_of(mode)[1])
 
 
 def _refuse_unkeyable(rig: bpy.types.Object, channel: ChannelKeys) -> None:

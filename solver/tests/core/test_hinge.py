@@ -2,8 +2,10 @@
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
+from struct import pack, unpack
+from typing import cast
 
 import pytest
 from strategies import Point, assert_no_jump, moved, random_direction
@@ -42,6 +44,7 @@ from fabrik_solver.core.vectors import (
     quat_angle,
     quat_matrix,
     quat_product,
+    quat_unit,
     scale_columns,
     scaled,
     sub,
@@ -51,13 +54,21 @@ from fabrik_solver.core.vectors import (
 OWN = math.radians(0.1)
 """How far off its own axis a joint may turn."""
 
+OWN_ROUNDED = math.radians(2e-4)
+"""The same for a chain that is rounded to single precision, and flat but for that."""
+
 Y: Vec = (0.0, 1.0, 0.0)
 NORMAL: Vec = (1.0, 0.0, 0.0)
 """What the limbs of this module bend about, in armature space, under their FK pose."""
 
 
 def limb(
-    rng: random.Random, bones: int, is_straight: bool = False, frame: Frame = WHOLE
+    rng: random.Random,
+    bones: int,
+    is_straight: bool = False,
+    frame: Frame = WHOLE,
+    bends: tuple[float, float] = (0.2, 1.0),
+    is_zigzag: bool = False,
 ) -> ChainInput:
     """A limb that is rolled anyhow, and under its FK pose lies in a plane in any direction.
 
@@ -71,7 +82,8 @@ def limb(
     for i in range(bones):
         size = rng.uniform(0.5, 1.5)
         if i > 0 and not is_straight:
-            angle -= rng.uniform(0.2, 1.0)  # All to one side, so that the pole has a bend to face.
+            # Unless it is a zigzag, all to one side, so that the pole has a bend to face.
+            angle -= rng.uniform(*bends) * (-1.0 if is_zigzag and i % 2 == 0 else 1.0)
         upright = quat_product(quat_about(NORMAL, angle), quat_about(Y, roll))
         axes = quat_matrix(upright)
         local = _transposed(parent)
@@ -164,6 +176,44 @@ def test_with_a_pole_joints_bend_about_their_own_axis(
     kind = "straight" if is_straight else "bent"
     figure(f"hinge, {solver}, {bones} bones, {kind}", f"{math.degrees(worst):.1e}° off its axis")
     assert worst <= OWN
+
+
+def in_single_precision(chain: ChainInput) -> ChainInput:
+    """The chain as Blender stores it."""
+
+    def rounded(numbers: Sequence[float]) -> tuple[float, ...]:
+        return unpack(f"{len(numbers)}f", pack(f"{len(numbers)}f", *numbers))
+
+    bones = [
+        Bone(cast(Mat3, rounded(link.bone.rest)), cast(Vec, rounded(link.bone.head)), 1.0)
+        for link in chain.links
+    ]
+    channels = [
+        Local((0.0, 0.0, 0.0), quat_unit(cast(Quat, rounded(local.rotation))))
+        for local in chain.channels
+    ]
+    return ChainInput(bones, channels, cast(Vec, rounded(chain.links[-1].arm)), chain.parent)
+
+
+@pytest.mark.parametrize("bends", [(0.3, 0.9), (0.03, 0.09)])
+@pytest.mark.parametrize("is_zigzag", [False, True])
+@pytest.mark.parametrize("bones", range(3, 9))
+def test_rounding_does_not_grow(
+    bones: int, is_zigzag: bool, bends: tuple[float, float], figure: Callable[[str, str], None]
+) -> None:
+    """Neither by folding, nor where a bone swings round by half a turn."""
+    worst = 0.0
+    for seed in range(200):
+        rng = random.Random(seed)
+        chain = in_single_precision(limb(rng, bones, bends=bends, is_zigzag=is_zigzag))
+        for pole in poles(chain, 2):
+            goal = Goal(any_target(chain, rng), pole)
+            posture = pose_chain(chain, goal)
+            worst = max(worst, off_hinge(chain, posture))
+            assert (posture.state == "REACHED") == posture.solution.in_reach
+    kind = "zigzag" if is_zigzag else "arc"
+    figure(f"hinge, rounded, {bones} bones, {kind}", f"{math.degrees(worst):.1e}° off its axis")
+    assert worst <= OWN_ROUNDED
 
 
 @pytest.mark.parametrize("is_straight", [False, True], ids=["bent", "straight"])

@@ -111,3 +111,33 @@ def test_a_captured_walk(name: str, side: str) -> None:
     leg = (f"{side}UpLeg", f"{side}Leg", f"{side}Foot")
     # The first frame is a T-pose.
     assert_put_onto_targets(rig, leg, range(2, 200))
+
+
+@pytest.mark.parametrize("mode", ["QUATERNION", "AXIS_ANGLE", "XYZ", "ZYX", "YXZ"])
+@pytest.mark.parametrize(
+    ("name", "frames"),
+    [("cmu_35_26", (100, 121)), ("cmu_49_04", (202, 251)), ("egg_walking", (102, 151))],
+)
+def test_targets_are_turned_in_any_rotation_mode(name: str, frames, mode: str) -> None:
+    """Also where hands and feet pass gimbal lock."""
+    path = CAPTURES / f"{name}.bvh"
+    if not path.exists():
+        pytest.skip(f"no capture lies at {path}")
+    scale = 0.0564 if name.startswith("cmu") else 0.01
+    bpy.ops.import_anim.bvh(filepath=str(path), global_scale=scale, update_scene_fps=True)
+    rig = bpy.context.object
+    bpy.ops.fabrik.character_set_up(animation=False, controls="ARMATURE")
+    chains = [item for item in rig.fabrik.constraints if item.pole_target is not None]
+    for item in chains:
+        item.target.pose.bones[item.subtarget].rotation_mode = mode
+    hands = tuple(item.bone for item in chains)
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+    fk = played(rig, hands, range(*frames))
+    for item in rig.fabrik.constraints:
+        item.enabled = True
+    first, last = frames
+    options = {"use_range": True, "frame_start": first, "frame_end": last - 1}
+    assert bpy.ops.fabrik.snap_to_fk(which="ALL", **options) == {"FINISHED"}
+    pairs = zip(fk, played(rig, hands, range(*frames)), strict=True)
+    assert max((a - b).length for x, y in pairs for a, b in zip(x, y, strict=True)) < 2e-4

@@ -311,3 +311,20 @@ def test_limbs_of_a_generated_rig_are_switched_to_their_controls_and_back(tmp_pa
     assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
     assert [bone["IK_FK"] for bone in switches] == [0.0] * 4
     assert not rig.fabrik.constraints
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_all_constraints_but_the_look_at_are_snapped(keyed: bool) -> None:
+    rig = make_human(keyed)
+    set_up(rig)
+    wanted = shown(rig, (9,))
+    for name in ("hand.L IK", "foot.R IK"):
+        target = rig.fabrik.constraints[name].target
+        target.animation_data_clear()
+        target.location.x += 0.1
+    update()
+    assert apart(shown(rig, (9,)), wanted) > 0.05
+    assert bpy.ops.fabrik.snap_to_fk(which="ALL") == {"FINISHED"}
+    update()
+    found = evaluated(rig)
+    assert apart([[found.matrix_world @ bone.matrix for bone in found.pose.bones]], wanted) < 1e-4

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from itertools import pairwise
-from math import dist
+from math import dist, pi
 
 import bpy
 import pytest
-from mathutils import Matrix, Quaternion
+from mathutils import Euler, Matrix, Quaternion
 from rigs import (
     activate,
     add_constraint,
@@ -255,6 +255,41 @@ def test_a_bone_of_the_armature_is_moved_and_turned(empty_file, use_tail, parent
     wanted = [fk_points(rig)[i] for i in range(12)]
     snap_to_fk()
     assert farthest(points(rig)[:12], wanted) <= NEAR
+
+
+@pytest.mark.parametrize("is_bone", (True, False))
+@pytest.mark.parametrize("mode", ("XYZ", "ZXY", "YZX"))
+def test_a_target_next_to_gimbal_lock_is_turned_exactly(empty_file, mode, is_bone) -> None:
+    """Where Blender's own conversion to Euler angles is wrong by half a degree."""
+    rig = make_armature(
+        {
+            "B0": ((0, 0, 0), (0, 0.3, 2), ""),
+            "B1": ((0, 0.3, 2), (0, 0, 4), "B0"),
+            "Hand": ((0, 0, 4), (0, 0, 5), "B1"),
+            "Hand IK": ((0, 0, 4), (0, 0, 5), ""),
+        }
+    )
+    target = rig.pose.bones["Hand IK"] if is_bone else make_empty("Hand IK", (1, 1, 2))
+    item = add_constraint(rig, "Hand", rig if is_bone else target, use_rotation=True)
+    item.subtarget = "Hand IK" if is_bone else ""
+    item.chain_count, item.use_tail = 3, False
+    activate(rig)
+    target.rotation_mode = mode
+    bend(rig)
+    parent = rig.pose.bones["B1"].matrix
+    for near in (1e-2, 1e-3, 1e-4, 3e-5, 1e-5, 1e-6, 0.0):
+        angles = [0.7, 0.7, 0.7]
+        angles["XYZ".index(mode[1])] = pi / 2 - near
+        wanted = Euler(angles, mode).to_matrix()
+        if is_bone:
+            wanted = rig.data.bones["Hand IK"].matrix_local.to_3x3() @ wanted
+        rest = rig.data.bones["B1"].matrix_local.inverted() @ rig.data.bones["Hand"].matrix_local
+        local = (parent @ rest).to_3x3().inverted() @ wanted
+        rig.pose.bones["Hand"].rotation_quaternion = local.to_quaternion()
+        update()
+        fk = fk_points(rig)[:9]
+        snap_to_fk()
+        assert farthest(points(rig)[:9], fk) <= 1e-5
 
 
 def test_a_bone_of_another_armature_is_moved(empty_file) -> None:
@@ -914,3 +949,114 @@ def test_a_rest_pose_is_refused(arm: bpy.types.Object, name: str, mode: str) -> 
         arm.data.pose_position = "REST"
     with pytest.raises(RuntimeError, match="is in rest position: leave Edit Mode"):
         operator()
+
+
+# What cannot be snapped
+
+
+def reported(**settings) -> tuple[str, str]:
+    """Snap IK to FK, and return the type and the text of the report."""
+    from addon.features.fk_ik.operators import FABRIK_OT_snap_to_fk as operator
+
+    said = []
+    before = operator._report_text
+
+    def text(self, scene, span, done) -> str:
+        said.append((self.severity, str(before(self, scene, span, done))))
+        return said[-1][1]
+
+    operator._report_text = text
+    try:
+        snap_to_fk(**settings)
+    finally:
+        operator._report_text = before
+    return said[0]
+
+
+def with_others(trouble) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Make two arms, of which the first cannot be snapped, and return them and its target."""
+    rig = make_armature(
+        {
+            "Root": ((0, 0, 0), (0, 0, 0.5), ""),
+            "A0": ((1, 0, 0), (1, 0.3, 2), "Root"),
+            "A1": ((1, 0.3, 2), (1, 0, 4), "A0"),
+            "B0": ((-1, 0, 0), (-1, 0.3, 2), "Root"),
+            "B1": ((-1, 0.3, 2), (-1, 0, 4), "B0"),
+        },
+        "Two",
+    )
+    bend(rig)
+    good = make_empty("Good", (1.5, 1, 2))
+    bad = make_empty("Bad", (-1.5, 1, 2))
+    add_constraint(rig, "B1", bad, name="Bad Arm", solver="TWO_BONE", chain_count=2)
+    add_constraint(rig, "A1", good, name="Good Arm", solver="TWO_BONE", chain_count=2)
+    activate(rig)
+    update()
+    trouble(rig, bad)
+    update()
+    return rig, bad
+
+
+def look(rig, target) -> None:
+    rig.fabrik.constraints["Bad Arm"].solver = "LOOK_AT"
+
+
+def empty_tip(rig, target) -> None:
+    rig.fabrik.constraints["Bad Arm"].bone = "Gone"
+
+
+def key_enabled(rig, target) -> None:
+    rig.fabrik.constraints["Bad Arm"].keyframe_insert("enabled", frame=1)
+
+
+def carry_bone(rig, target) -> None:
+    """Let the target carry the root of its own chain only, so that it can never be at the tip."""
+    rig.pose.bones["B0"].constraints.new("COPY_LOCATION").target = target
+
+
+UNSNAPPABLE = (
+    (look, "does not reach a target"),
+    (empty_tip, "cannot be solved"),
+    (drive, "The location of “Bad” is driven"),
+    (lock, "The location of “Bad” is locked"),
+    (key_enabled, "enabled is animated"),
+    (carry_bone, "the chain moves with it"),
+)
+
+
+@pytest.mark.parametrize(("trouble", "saying"), UNSNAPPABLE)
+@pytest.mark.parametrize("ranged", [False, True])
+def test_what_cannot_be_snapped_is_left_out_and_named(empty_file, trouble, saying, ranged) -> None:
+    rig, bad = with_others(trouble)
+    frames = {"use_range": True, "frame_start": 3, "frame_end": 5} if ranged else {}
+    frames["switches"] = True
+    wanted = fk_points(rig)[3:9]
+    before = list(bad.location)
+    kind, said = reported(which="ALL", **frames)
+    assert kind == "WARNING"
+    assert "Snapped “Good” to the FK pose" in said and ". Left out “Bad Arm”. " in said
+    assert saying in said
+    if ranged:
+        go(4)
+    assert farthest(points(rig)[3:9], wanted) <= NEAR * 4
+    assert list(bad.location) == before and not curves(bad)
+    rig.fabrik.active_index = 0
+    assert_refuses(bpy.ops.fabrik.snap_to_fk, saying, rig, bad, **frames)
+
+
+@pytest.mark.parametrize("operator", ["snap_to_fk", "snap_to_ik"])
+def test_if_nothing_can_be_snapped_all_is_refused(empty_file, operator) -> None:
+    rig, bad = with_others(empty_tip)
+    rig.fabrik.constraints["Good Arm"].bone = "Gone"
+    call = getattr(bpy.ops.fabrik, operator)
+    assert_refuses(call, "cannot be solved", rig, bad, which="ALL")
+
+
+def test_bones_that_drivers_set_are_left_out(empty_file) -> None:
+    rig, _ = with_others(lambda *_: None)
+    rig.pose.bones["B0"].driver_add("rotation_quaternion", 1).driver.expression = "0.2"
+    update()
+    wanted = points(rig)[3:9]
+    snap_to_ik(which="ALL")
+    assert farthest(fk_points(rig)[3:9], wanted) <= NEAR * 4
+    assert rig.fabrik.constraints["Good Arm"].state == "REACHED"

@@ -17,6 +17,7 @@ from .bones import (
 )
 from .chain import Chain, Goal, Solution, State
 from .continuous import solve_shot
+from .euler import euler_angles
 from .frames import WHOLE, Frame, frame_in, inverse, point_in
 from .instants import BodyInstant, Candidate, ChainInstant, Instant
 from .limits import Cone, Hinge, Limit
@@ -56,6 +57,7 @@ __all__ = [
     "Tip",
     "bone_frame",
     "chain_frames",
+    "euler_angles",
     "facing",
     "frame_in",
     "head_in_parent",

@@ -9,7 +9,7 @@ from math import atan2, cos, sin, sqrt
 from typing import Final
 
 from .arc import arc
-from .joint import Joint, points_of, sizes_of
+from .joint import Joint, copied, points_of, sizes_of
 from .vectors import (
     ORIGIN,
     QUAT_IDENTITY,
@@ -67,6 +67,9 @@ ON_AXIS: Final = 1e-6
 
 NEAR_AXIS: Final = 0.1
 """The sine of the angle between pole and axis below which the pole loses weight."""
+
+FLAT: Final = 2e-5
+"""The distance of joints from a plane up to which a chain counts as flat and not posed exactly."""
 
 UNCLEAR: Final = 0.1
 """The share of the joints' distances from the axis that does not cancel out, below which the side
@@ -169,6 +172,32 @@ def farthest_from(axis: Vec, joints: list[Joint]) -> float:
         if farthest >= STRAIGHT * STRAIGHT:
             return STRAIGHT
     return sqrt(farthest)
+
+
+def flattened(joints: list[Joint], axis: Vec) -> tuple[list[Joint], Vec]:
+    """Return the joints of a chain that is flat but for rounding, exactly in its plane.
+
+    The farther they are from it, up to `FLAT`, the less they move. Its normal comes second: zeros
+    if the chain is straight, or not flat.
+    """
+    side, widest = ORIGIN, 0.0
+    for joint in joints:
+        way = across(joint.at(), axis)
+        width = dot(way, way)
+        if width > widest:
+            side, widest = way, width
+    normal = unit(cross(axis, side))
+    if normal is None or widest < STRAIGHT * STRAIGHT:
+        return joints, ORIGIN
+    spread = max([abs(dot(normal, joint.at())) for joint in joints])
+    if spread >= FLAT:
+        return joints, ORIGIN
+    left = eased(spread / FLAT) ** 2 - 1.0
+    flat = copied(joints)
+    for joint in flat:
+        at = joint.at()
+        joint.move(add(at, scaled(normal, left * dot(normal, at))))
+    return flat, normal
 
 
 def set_lengths(joints: list[Joint]) -> None:

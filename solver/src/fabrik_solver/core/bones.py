@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from math import acos, cos, pi, sin, sqrt
-from typing import final
+from typing import Final, final
 
+from .bend import eased
 from .frames import Frame, point_in
 from .vectors import (
     IDENTITY,
@@ -34,11 +35,19 @@ from .vectors import (
     rotate,
     scale_columns,
     scaled,
+    slerp,
     sub,
     unit,
 )
 
 X_AXIS: Vec = (1.0, 0.0, 0.0)
+
+FOLDED: Final = 0.1
+"""The cosine of half the angle of a swing below which rounding of its directions would turn its
+axis: that is 168°."""
+
+IN_PLANE: Final = 1e-3
+"""The sine of its directions' angles with a plane below which a swing counts as being in it."""
 
 NO_STRETCH: Vec = (1.0, 1.0, 1.0)
 
@@ -142,7 +151,8 @@ def turned_to(axes: Mat3, aim: Vec, towards: Vec, normal: Vec, turn: Quat) -> Qu
         axes: The axes in which the aim and the result are given.
         aim: The vector to point in the direction.
         towards: The direction, in the space outside the axes.
-        normal: The axis, in that space, if the direction is opposite.
+        normal: The axis, in that space, if the direction is opposite; where it nearly is, rounding
+            would choose one.
         turn: The rotation to apply first, in that space.
     """
     ahead = inverse_direction(axes, towards)
@@ -151,9 +161,28 @@ def turned_to(axes: Mat3, aim: Vec, towards: Vec, normal: Vec, turn: Quat) -> Qu
         before = quat_in_axes(axes, turn)
         aim = rotate(before, aim)
     swing = quat_between(aim, ahead, X_AXIS)
-    if swing[0] == 0.0:
-        swing = quat_between(aim, ahead, inverse_direction(axes, normal))
+    if swing[0] < FOLDED:
+        swing = _folded(aim, ahead, inverse_direction(axes, normal))
     return swing if turn == QUAT_IDENTITY else quat_product(swing, before)
+
+
+def _folded(aim: Vec, ahead: Vec, normal: Vec) -> Quat:
+    """Return the smallest swing by nearly half a turn; one that is in a plane is about its normal.
+
+    Args:
+        aim: The vector to point in the direction.
+        ahead: The direction.
+        normal: The axis if the direction is opposite.
+    """
+    swing = quat_between(aim, ahead, normal)
+    a, b, n = unit(aim), unit(ahead), unit(normal)
+    if a is None or b is None or n is None:
+        return swing
+    smallest = eased(swing[0] / FOLDED)
+    in_plane = 1.0 - eased((abs(dot(n, a)) + abs(dot(n, b))) / IN_PLANE)
+    back = scaled(a, -1.0)
+    about = quat_product(quat_between(back, b, n), quat_between(a, back, n))
+    return slerp(swing, about, (1.0 - smallest) * in_plane)
 
 
 def facing(axes: Mat3, own: tuple[Vec, Vec], wanted: tuple[Vec, Vec]) -> Quat | None:

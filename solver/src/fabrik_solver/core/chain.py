@@ -11,6 +11,7 @@ from .bend import (
     bend_of,
     clarity,
     farthest_from,
+    flattened,
     set_lengths,
     side_of,
 )
@@ -63,6 +64,7 @@ class Chain:
 
     __slots__ = (
         "_bending",
+        "_flat",
         "_sizes",
         "aside",
         "axis",
@@ -88,6 +90,7 @@ class Chain:
     inner: float
     outer: float
     _bending: tuple[Vec, Vec, float] | None
+    _flat: tuple[list[Joint], Vec] | None
     _sizes: tuple[float, ...]
 
     def __init__(
@@ -138,6 +141,7 @@ class Chain:
         self.inner = inner
         self.outer = outer
         self._bending = None
+        self._flat = None
         self._sizes = sizes
 
     def bending(self, otherwise: Vec | None = None) -> tuple[Vec, Vec, float]:
@@ -199,6 +203,17 @@ class Chain:
         if not self.is_known:
             return own, spread
         return self.known_bend(own, spread, rotate(turn, self.forward()))[0], spread
+
+    def flat_start(self) -> tuple[list[Joint], Vec]:
+        """Return `start` without the rounding by which a flat chain leaves its plane.
+
+        Iterations that fold a chain, or one that bends to both sides, would make it grow until the
+        joints bend off their own axes. The normal of the plane comes second: zeros if there is
+        none.
+        """
+        if self._flat is None:
+            self._flat = flattened(self.start, self.axis)
+        return self._flat
 
     def moved_to(self, joints: Sequence[Vec]) -> list[Joint]:
         """Return other positions of its joints, root first, as in `start`.

@@ -103,7 +103,6 @@ def solve(
 
     # From here on relative to the root, in lengths of the chain: tolerances are independent of
     # size, and no precision is lost far from the world's origin.
-    joints = copied(chain.start)
     goal_place = measured(goal.target, root, scale)
     distance = length(goal_place)
     inner, outer = chain.inner, chain.outer
@@ -111,8 +110,13 @@ def solve(
     target = _softened(goal_place, outer, goal.softness)
     distance = length(target)
     # A single bone has no bend that could face a pole.
-    pole = None if goal.pole is None or len(joints) < 3 else measured(goal.pole, root, scale)
+    bones = len(chain.start) - 1
+    pole = None if goal.pole is None or bones < 2 else measured(goal.pole, root, scale)
     share = 1.0 if pole is not None or solver == "TWO_BONE" else goal.swing
+    start, normal = chain.start, ORIGIN
+    if share == 1.0 and bones > 2:
+        start, normal = chain.flat_start()
+    joints = copied(start)
     bend, side, keep = chain.bending(pole)
     axis, turn = chain.axis, QUAT_IDENTITY
     if share > 0.0:
@@ -133,9 +137,10 @@ def solve(
         side = rotate(turn, side)
         _bend_to_side(joints, chain, axis, side, keep, target, near_enough)
         used = _reach(joints, target, chain, solver, share, iterations, near_enough, tolerance)
-        if pole is not None and (len(joints) > 3 or chain.is_known):
+        if pole is not None and (bones > 2 or chain.is_known):
             swivel = _swivel_of_solved(joints, chain, axis, turn, goal, pole, swivel)
-    normal = cross(axis, bend)
+    # Where the bends to both sides cancel out they define no plane.
+    normal = cross(axis, bend) if normal == ORIGIN else rotate(turn, normal)
     if pole is not None:
         # About root → target, so that the tip keeps its distance to the target.
         last = swivel_turn(axis, swivel)

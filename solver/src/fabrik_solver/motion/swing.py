@@ -1,20 +1,34 @@
 """The swing phase: an arc from foothold to foothold that clears obstacles."""
 
+from math import ceil, inf
 from typing import Final, NamedTuple
 
 from ..core.vectors import Vec, add, dot, length, mix, scaled, sub
 from .footfall import eased, hump
 from .foothold import Cast
 
-TIMES: Final = tuple(i / 16 for i in range(1, 16))
-"""At what shares of the time that a foot goes ahead the ground below its way is looked at."""
+SAMPLES: Final = 16
+"""The number of parts of the way of a foot at whose ends the ground below is looked at."""
 
-WAITS: Final = (0.0, 0.12, 0.24)
+WAITS: Final = (0.0, 0.12, 0.24, 0.36)
 """The shares of a step's duration to try for only rising, or only coming down."""
 
 
 FLAT: Final = 1e-3
 """The height from which on something is an obstacle, as a share of the greatest arc height."""
+
+
+def _time_at(share: float) -> float:
+    """Return the time from 0 to 1 at which a foot has gone a share of its way ahead."""
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if eased(middle) < share else (low, middle)
+    return low
+
+
+TIMES: Final = tuple([_time_at(i / SAMPLES) for i in range(SAMPLES + 1)])
+"""The times at which a foot passes these places, as shares of the time that it goes ahead."""
 
 
 class Arc(NamedTuple):
@@ -25,7 +39,9 @@ class Arc(NamedTuple):
     early: float
 
 
-def arc_over(cast: Cast, start: Vec, end: Vec, rise: Vec, least: float, most: float) -> Arc:
+def arc_over(
+    cast: Cast, start: Vec, end: Vec, rise: Vec, least: float, most: float, sole: float = 0.0
+) -> Arc:
     """Return the arc of least acceleration between two footholds that clears the obstacles.
 
     An obstacle next to a foothold would need a very high arc. Instead the foot rises first, or
@@ -38,21 +54,29 @@ def arc_over(cast: Cast, start: Vec, end: Vec, rise: Vec, least: float, most: fl
         rise: The up direction of the arc, a unit vector.
         least: The least height; half of it is the clearance.
         most: The greatest height.
+        sole: How far the sole goes beyond the foot's place, along its way.
     """
+    far = length(sub(end, start))
+    # The edge of an obstacle may be anywhere up to the next ray.
+    around = 1 + (ceil(min(sole / far, 1.0) * SAMPLES) if far > 0.0 else 0)
     most = max(least, min(most, _free(cast, start, rise, most), _free(cast, end, rise, most)))
-    over: list[tuple[float, float]] = []
-    for time in TIMES:
-        place = mix(start, end, eased(time))
+    slope = dot(sub(end, start), rise) / SAMPLES
+    heights = [-inf]
+    for i in range(1, SAMPLES):
+        place = mix(start, end, i / SAMPLES)
         hit = cast(add(place, scaled(rise, most)), scaled(rise, -1.0), most)
-        if hit is not None:
-            height = dot(sub(hit.place, place), rise)
-            if height > FLAT * most:
-                over.append((time, height + 0.5 * least * hump(time)))
+        height = -inf if hit is None else dot(sub(hit.place, place), rise)
+        heights.append(height + slope * i if height > FLAT * most else -inf)
+    heights.append(-inf)
+    over: list[tuple[float, float]] = []
+    for i in range(SAMPLES + 1):
+        height = max(heights[max(i - around, 0) : i + around + 1]) - slope * i
+        if height > FLAT * most:
+            over.append((TIMES[i], height + 0.5 * least * hump(TIMES[i])))
     if not over:
         return Arc(least, 0.0, 0.0)
-    far = length(sub(end, start))
     arcs = [_arc(over, late, early, least) for late in WAITS for early in WAITS]
-    best = min(arcs, key=lambda arc: _effort(arc, far))
+    best = min(arcs, key=lambda arc: (max(arc.height - most, 0.0), _effort(arc, far)))
     return best._replace(height=min(best.height, most))
 
 
@@ -66,7 +90,8 @@ def _free(cast: Cast, place: Vec, rise: Vec, most: float) -> float:
 def _arc(over: list[tuple[float, float]], late: float, early: float, least: float) -> Arc:
     height = least
     for time, wanted in over:
-        height = max(height, wanted / hump(late + time * (1.0 - late - early)))
+        up = hump(late + time * (1.0 - late - early))
+        height = max(height, wanted / up if up > 0.0 else inf)
     return Arc(height, late, early)
 
 

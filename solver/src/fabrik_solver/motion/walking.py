@@ -41,6 +41,10 @@ from .walking_foot import Substep, WalkingFoot, update_feet
 HIGH: Final = 0.5
 """The most that a leg lifts its foot over obstacles, as a share of its reach."""
 
+SOLE: Final = 0.03
+"""How far the sole of a foot that swings over an obstacle goes to each side of its middle, as a
+share of its leg's reach: that is half a hoof or a paw."""
+
 SINK: Final = 0.25
 """How far the body may sink for a foot without ground within reach, as a share of the reach."""
 
@@ -349,7 +353,8 @@ class StepPlanner:
         if land > lift:
             start = place_of(last, now.whole)
             rise = unit(add(normal_of(last, now.whole), hit.normal)) or now.up
-            arc = arc_over(now.cast, start, hit.place, rise, arc.height, HIGH * leg.reach)
+            most, sole = HIGH * leg.reach, SOLE * leg.reach
+            arc = arc_over(now.cast, start, hit.place, rise, arc.height, most, sole)
         ahead = unit(across(now.ahead, hit.normal)) or any_perpendicular(hit.normal)
         height, late, early = arc
         fall = Footfall(

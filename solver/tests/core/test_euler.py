@@ -1,0 +1,74 @@
+"""Euler angles make the rotation that they come from, next to gimbal lock as well."""
+
+from itertools import permutations
+from math import asin, cos, hypot, pi, sin, tau
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from fabrik_solver.core.euler import euler_angles
+from fabrik_solver.core.vectors import QUAT_IDENTITY, Quat, Vec, quat_product
+
+ORDERS = tuple(permutations(range(3)))
+angles = st.floats(-4.0, 4.0)
+triples = st.tuples(angles, angles, angles)
+
+
+def turned(turns: Vec, order: tuple[int, ...]) -> Quat:
+    """Return the rotation about the parent's axes, one after the other."""
+    result = QUAT_IDENTITY
+    for axis in order:
+        half = 0.5 * turns[axis]
+        x, y, z = (sin(half) if axis == i else 0.0 for i in range(3))
+        result = quat_product((cos(half), x, y, z), result)
+    return result
+
+
+def apart(a: Quat, b: Quat) -> float:
+    w, x, y, z = a
+    _, *rest = quat_product((w, -x, -y, -z), b)
+    return 2.0 * asin(min(1.0, hypot(*rest)))
+
+
+@given(st.sampled_from(ORDERS), triples, triples)
+def test_angles_make_the_rotation_and_are_near(order, turns, near) -> None:
+    rotation = turned(turns, order)
+    found = euler_angles(rotation, order[0], order[1], near)
+    assert apart(turned(found, order), rotation) < 2e-7
+    second = order[1]
+    other = [angle + pi for angle in turns]
+    other[second] = pi - turns[second]
+
+    def distance(one) -> float:
+        return sum(abs((a - b + pi) % tau - pi) for a, b in zip(one, near, strict=True))
+
+    assert sum(abs(a - b) for a, b in zip(found, near, strict=True)) <= (
+        min(distance(turns), distance(other)) + 1e-3
+    )
+
+
+@given(
+    st.sampled_from(ORDERS),
+    triples,
+    st.floats(-9.0, -1.0),
+    st.sampled_from((-0.5 * pi, 0.5 * pi, 1.5 * pi)),
+)
+@example((0, 1, 2), (0.3, 0.0, -0.4), -4.2, 0.5 * pi)
+def test_next_to_gimbal_lock_they_are_as_exact(order, turns, power, lock) -> None:
+    near = list(turns)
+    near[order[1]] = lock + 10.0**power
+    rotation = turned((near[0], near[1], near[2]), order)
+    found = euler_angles(rotation, order[0], order[1], turns)
+    assert apart(turned(found, order), rotation) < 2e-7
+
+
+@given(st.sampled_from(ORDERS), triples, triples)
+def test_in_gimbal_lock_they_stay_near(order, turns, near) -> None:
+    first, second, third = order
+    locked = list(turns)
+    locked[second] = 0.5 * pi
+    rotation = turned((locked[0], locked[1], locked[2]), order)
+    found = euler_angles(rotation, first, second, near)
+    assert apart(turned(found, order), rotation) < 2e-7
+    # Only their sum or difference is given, which each of them makes up for by a half.
+    assert max(abs(found[i] - near[i]) for i in (first, third)) <= 0.5 * pi + 1e-6
