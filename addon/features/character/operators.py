@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ...blender.errors import ProblemError
-from ...blender.messages import CONTEXT, counted, enumerated, msg
+from ...blender.messages import CONTEXT, counted, enumerated, joined, msg
 from ...ui.layout import Layout, SidebarPanel, draw_sentence
 from ...ui.refusing import (
     Asking,
@@ -77,7 +77,7 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Fill the list."""
         armature = active_armature(context)
-        parts = recognize_parts(armature)
+        parts, missing = recognize_parts(armature)
         if not parts:
             raise ProblemError(
                 "“{armature}” has no pairs of limbs and no head that could be recognized: "
@@ -85,7 +85,9 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
                 armature=armature.name,
             )
         fill(character_settings(armature), parts)
-        return msg("Recognized {listed}", listed=_listed([part.kind for part in parts]))
+        self.severity = "WARNING" if missing else "INFO"
+        done = msg("Recognized {listed}", listed=_listed([part.kind for part in parts]))
+        return joined(". ", [done, missing]) if missing else done
 
 
 class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
@@ -134,8 +136,10 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
         armature = active_armature(context)
         character = character_settings(armature)
         is_new = not character.parts
+        missing = ""
         if is_new:
-            fill(character, recognize_parts(armature))
+            parts, missing = recognize_parts(armature)
+            fill(character, parts)
         options = Options(self.controls, self.poles, self.hinges, self.animation)
         try:
             result = set_up(armature, options)
@@ -143,7 +147,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
             if is_new:
                 character.parts.clear()
             raise
-        self.severity = "WARNING" if result.problem else "INFO"
+        self.severity = "WARNING" if result.problem or missing else "INFO"
         text = msg(
             "Set up {listed}", listed=_listed([part.kind for part in character.parts if part.use])
         )
@@ -154,9 +158,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
                 frames=result.frames,
                 difference=difference,
             )
-        return (
-            msg("{text}. {problem}", text=text, problem=result.problem) if result.problem else text
-        )
+        return joined(". ", [text, *filter(None, [result.problem, missing])])
 
     def draw_options(self, layout: Layout) -> None:
         """Draw the options."""

@@ -117,7 +117,7 @@ def test_the_pose_stays_and_all_is_given_back(name: str, keyed: bool) -> None:
         assert bpy.ops.fabrik.character_set_up(controls=controls) == {"FINISHED"}
         place, axes = apart(before, shown(rig))
         # Metres, of a figure of 1.7 m: what single precision leaves of straight limbs.
-        assert place < 2e-4 and axes < 5e-4
+        assert place < 2e-4 and axes < 7e-4
         assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}
         assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
         go(5)
