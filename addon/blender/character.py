@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, cast
 import bpy
 from mathutils import Matrix, Quaternion, Vector
 
+from fabrik_solver.core.vectors import Vec
 from fabrik_solver.motion.anatomy import BETTER, SURE, UP, Anatomy, RestBone, recognize
 
 from .axes import AXES
@@ -135,18 +136,14 @@ def _looked_at(armature: bpy.types.Object, axes: Sequence[str]) -> Character:
     standing = _recognize(armature, axes[0])
     if standing.anatomy.sureness >= SURE:
         return standing
-    poses = _sampled(armature)
-    if poses:
-        standing = _recognize(armature, axes[0], (), poses)
-    others = [_recognize(armature, axis, (), poses) for axis in axes[1:] if axis != axes[0]]
+    clip = Clip(armature)
+    if clip.frames:
+        standing = _recognize(armature, axes[0], (), clip)
+    if standing.anatomy.sureness >= SURE:
+        return standing
+    others = [_recognize(armature, axis, (), clip) for axis in axes[1:] if axis != axes[0]]
     best = max(others, key=lambda one: one.anatomy.sureness, default=standing)
     return best if best.anatomy.sureness >= standing.anatomy.sureness + BETTER else standing
-
-
-def _sampled(armature: bpy.types.Object) -> list[tuple[float, dict[str, Matrix]]]:
-    """Return frames of the animation of an armature, with the matrices of its bones."""
-    clip = Clip(armature)
-    return [(frame, clip.matrices(frame)) for frame in clip.frames]
 
 
 def _up_axis(armature: bpy.types.Object) -> str:
@@ -159,7 +156,7 @@ def _recognize(
     armature: bpy.types.Object,
     up: str,
     chosen: Sequence[tuple[str, bpy.types.Bone, int, bool]] = (),
-    poses: Sequence[tuple[float, Mapping[str, Matrix]]] = (),
+    clip: Clip | None = None,
 ) -> Character:
     """Return the character of an armature, given which of its axes points up.
 
@@ -168,7 +165,7 @@ def _recognize(
         up: The axis.
         chosen: The bones that count, parents first, each with its name, the index of its parent,
             and whether it deforms; empty for all.
-        poses: Frames of its animation, with the matrices of all bones.
+        clip: Its animation, to be looked at if the rest pose does not do.
     """
     turn = Vector(UP).rotation_difference(Vector(AXES[up]))
     back = turn.inverted()
@@ -178,14 +175,18 @@ def _recognize(
         )
         for name, bone, parent, deforms in chosen or _all_bones(armature)
     ]
-    heads = [
-        [vector(back @ matrices[bone.name].translation) for bone in rest] for _, matrices in poses
-    ]
-    anatomy = recognize(rest, heads)
-    shown = heads[anatomy.pose] if anatomy.pose >= 0 else [bone.head for bone in rest]
+    frames = clip.frames if clip is not None else []
+
+    def heads_at(frame: float) -> list[Vec]:
+        matrices = cast(Clip, clip).matrices(frame)
+        return [vector(back @ matrices[bone.name].translation) for bone in rest]
+
+    anatomy = recognize(rest, map(heads_at, frames))
+    frame = frames[anatomy.pose] if anatomy.pose >= 0 else None
+    shown = [bone.head for bone in rest] if frame is None else heads_at(frame)
     extents = [max(values) - min(values) for values in zip(*shown, strict=True)]
     size = anatomy.height if anatomy.hips >= 0 else max(extents, default=0.0)
-    frame, posed = poses[anatomy.pose] if anatomy.pose >= 0 else (None, {})
+    posed = {} if frame is None else cast(Clip, clip).matrices(frame)
     return Character(rest, anatomy, size, up, turn, frame, posed)
 
 

@@ -32,6 +32,7 @@ class Clip:
     def __init__(self, armature: bpy.types.Object) -> None:
         """Index its F-curves."""
         self.object = armature
+        self._found: dict[float, dict[str, Matrix]] = {}
         self._curves = Curves(armature, strip=_strip(armature))
         lists = self._curves.refresh()
         bone_curves = [
@@ -45,6 +46,11 @@ class Clip:
 
     def matrices(self, frame: float) -> dict[str, Matrix]:
         """Return the matrices of all bones at a frame, in armature space, parents first."""
+        if frame not in self._found:
+            self._found[frame] = self._evaluated(frame)
+        return self._found[frame]
+
+    def _evaluated(self, frame: float) -> dict[str, Matrix]:
         bones = pose_bones(self.object)
         channels = PatchedChannels(bones, Sampler(self._curves, frame).bone_values)
         locations, scales = channels.buffer("location", 3), channels.buffer("scale", 3)

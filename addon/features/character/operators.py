@@ -77,7 +77,7 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Fill the list."""
         armature = active_armature(context)
-        parts, missing = recognize_parts(armature)
+        parts, missing, frame = recognize_parts(armature)
         if not parts:
             raise ProblemError(
                 "“{armature}” has no pairs of limbs and no head that could be recognized: "
@@ -87,6 +87,8 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
         fill(character_settings(armature), parts)
         self.severity = "WARNING" if missing else "INFO"
         done = msg("Recognized {listed}", listed=_listed([part.kind for part in parts]))
+        if frame is not None:
+            done = msg("{text}, at frame {frame:.0f} of the animation", text=done, frame=frame)
         return joined(". ", [done, missing]) if missing else done
 
 
@@ -138,7 +140,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
         is_new = not character.parts
         missing = ""
         if is_new:
-            parts, missing = recognize_parts(armature)
+            parts, missing, _ = recognize_parts(armature)
             fill(character, parts)
         options = Options(self.controls, self.poles, self.hinges, self.animation)
         try:

@@ -35,10 +35,12 @@ class Recognition(NamedTuple):
     Attributes:
         parts: The parts of a character, parents first.
         missing: A sentence on what it lacks that others have, empty if nothing.
+        frame: The frame of the animation that was looked at; None for the rest pose.
     """
 
     parts: list[RecognizedPart]
     missing: str = ""
+    frame: float | None = None
 
 
 def recognize_parts(armature: bpy.types.Object) -> Recognition:
@@ -47,7 +49,7 @@ def recognize_parts(armature: bpy.types.Object) -> Recognition:
     if rigify:
         return Recognition(rigify)
     character = character_of(armature)
-    return Recognition(_anatomical_parts(character), missing_parts(character))
+    return Recognition(_anatomical_parts(character), missing_parts(character), character.frame)
 
 
 def fill(character: FabrikCharacter, parts: Sequence[RecognizedPart]) -> None:

@@ -173,8 +173,8 @@ def _recognized(rig: Skeleton) -> tuple[Character, list[_NewLeg]]:
     character = character_of(rig.object)
     if not character.has_rest_pose:
         raise ProblemError(
-            "The rest pose of “{armature}” is none that it could walk from: pose it so that it "
-            "stands, and apply the pose as its rest pose",
+            "The rest pose of “{armature}” does not stand: pose it so that it does, and apply that "
+            "as its rest pose",
             armature=rig.object.name,
         )
     names = character.names

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import cos, radians, sin
+from math import cos, pi, radians, sin
 
 import bpy
-from families import FAMILIES, LAYOUTS, joints_of, standing
+from families import FAMILIES, LAYOUTS, joints_of, standing, walking
 from mathutils import Matrix, Vector
 from rigs import activate, link
 
-__all__ = ["LAYOUTS", "make_character"]
+__all__ = ["FAMILIES", "LAYOUTS", "make_capture", "make_character"]
 
 Axis = Callable[[str, int], Vector]
 """The direction of a bone, from its name and side, in the world."""
@@ -52,3 +52,56 @@ def make_character(name: str, axis: str = "x", arm: float | None = None) -> bpy.
         bone.use_deform = parent != ""
     bpy.ops.object.mode_set(mode="OBJECT")
     return rig
+
+
+def make_capture(name: str, yaw: float = 0.7) -> bpy.types.Object:
+    """Make the armature of a program as a capture whose rest pose is none: the action walks.
+
+    All bones are along X at rest, each from the end of its parent on.
+
+    Args:
+        name: The family.
+        yaw: The angle from −Y to the direction of the walk, about Z.
+    """
+    layout = FAMILIES[name]
+    joints = joints_of(layout, standing(0.0))
+    known = {joint.name: joint for joint in joints}
+    rig = link(bpy.data.objects.new(name, bpy.data.armatures.new(name)))
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for joint in joints:
+        bone = rig.data.edit_bones.new(joint.name)
+        if joint.parent:
+            bone.parent = rig.data.edit_bones[joint.parent]
+            size = (Vector(joint.head) - Vector(known[joint.parent].head)).length
+            bone.head = bone.parent.head + Vector((size, 0.0, 0.0))
+        bone.tail = bone.head + Vector((0.1, 0.0, 0.0))
+        bone.use_deform = joint.parent != ""
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for frame in range(1, 10):
+        walk = joints_of(layout, walking(2.0 * pi * (frame - 1) / 8, yaw))
+        _key(rig, frame, {joint.name: Vector(joint.head) for joint in walk})
+    return rig
+
+
+def _key(rig: bpy.types.Object, frame: int, heads: dict[str, Vector]) -> None:
+    """Key all bones so that their heads are somewhere, and each points to its first child."""
+    posed: dict[str, Matrix] = {}
+    for rest in rig.data.bones:
+        ahead = Vector((1.0, 0.0, 0.0))
+        if rest.children:
+            ahead = heads[rest.children[0].name] - heads[rest.name]
+        turn = Vector((1.0, 0.0, 0.0)).rotation_difference(ahead).to_matrix().to_4x4()
+        matrix = turn @ rest.matrix_local
+        matrix.translation = heads[rest.name]
+        posed[rest.name] = matrix
+        above = {}
+        if rest.parent is not None:
+            above["parent_matrix"] = posed[rest.parent.name]
+            above["parent_matrix_local"] = rest.parent.matrix_local
+        bone = rig.pose.bones[rest.name]
+        bone.matrix_basis = rest.convert_local_to_pose(
+            matrix, rest.matrix_local, invert=True, **above
+        )
+        bone.keyframe_insert("location", frame=frame)
+        bone.keyframe_insert("rotation_quaternion", frame=frame)

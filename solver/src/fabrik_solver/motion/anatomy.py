@@ -7,7 +7,7 @@ hierarchy will do. Z is up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import dist
 from typing import Final, NamedTuple
 
@@ -42,6 +42,9 @@ SURE: Final = 0.85
 
 BETTER: Final = 0.15
 """The least gain in sureness for which a frame is preferred to the rest pose."""
+
+GOOD: Final = 0.9
+"""The sureness of a frame from which on no later one is looked at."""
 
 HANGING: Final = -0.3
 """The sine of the pitch from hips to head below which a figure does not stand."""
@@ -99,14 +102,14 @@ class Anatomy(NamedTuple):
         return [name for name, is_missing in found.items() if is_missing]
 
 
-def recognize(bones: Sequence[RestBone], poses: Sequence[Sequence[Vec]] = ()) -> Anatomy:
+def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) -> Anatomy:
     """Recognize the parts of a skeleton.
 
     Args:
         bones: The bones, parents first.
         poses: The heads of the bones at frames of an animation, in the same space. They are looked
-            at if the rest pose is not that of a whole figure that stands, and the first of the best
-            ones is preferred if it is better.
+            at, up to the first good one, if the rest pose is not that of a whole figure that
+            stands, and the best one is preferred if it is better.
     """
     names, body = Names(bones), body_bones(bones)
     best = _recognize(Figure(bones, names, body, [bone.head for bone in bones]))
@@ -117,6 +120,8 @@ def recognize(bones: Sequence[RestBone], poses: Sequence[Sequence[Vec]] = ()) ->
         found = _recognize(Figure(bones, names, body, heads))
         if found.sureness >= least:
             best, least = found._replace(pose=index), found.sureness + 0.1 * BETTER
+        if found.sureness >= GOOD:
+            break
     return best
 
 

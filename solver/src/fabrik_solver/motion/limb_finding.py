@@ -138,7 +138,7 @@ def limbs_of(figure: Figure) -> list[Limb]:
     """Return the arms and legs, and limbs of the face, that occur in pairs."""
     side = figure.side
     starts = [i for i in figure.body if side[i] != 0 and side.get(figure.bones[i].parent, 0) == 0]
-    chains = [_Chain(figure, i) for i in starts]
+    chains = [_Chain(figure, i) for i in starts if figure.children[i]]
     pairs = _twins([chain for chain in chains if chain.kind != "OTHER"])
     kinds = [_kind_in_pose(pair, pairs) for pair in pairs]
     found: list[Limb] = []
