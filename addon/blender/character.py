@@ -86,7 +86,8 @@ def missing_parts(character: Character) -> str:
 
 def bare_limbs(character: Character) -> str:
     """Return in a sentence which limbs have no hand or foot, empty if none."""
-    bare = [limb.bones[-1] for limb in character.anatomy.limbs if limb.end < 0]
+    limbs = [limb for limb in character.anatomy.limbs if limb.is_bare]
+    bare = [limb.end if limb.end >= 0 else limb.bones[-1] for limb in limbs]
     if not bare:
         return ""
     names = listed([character.names[i] for i in bare])

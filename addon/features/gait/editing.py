@@ -273,9 +273,12 @@ def _floor(rig: Skeleton, character: Character, legs: Sequence[_NewLeg]) -> floa
     """Return the height of the ground in the rest pose, along the up axis of the armature.
 
     It is that of the armature's origin if the feet rest a little above it, else of their lowest
-    joint. Tails are not used, because importers have to guess those of last bones.
+    joint. Tails are not used, because importers have to guess those of last bones. If feet are no
+    children of their legs, any bone may be one.
     """
     feet = [bone for leg in legs if leg.foot >= 0 for bone in rig.below({leg.foot})]
+    if feet and "FEET" in character.anatomy.missing():
+        feet = [*range(len(rig.names))]
     low = min((character.up.dot(rig.rest(bone).head_local) for bone in feet), default=0.0)
     return 0.0 if 0.0 <= low <= SOLE * character.size else low
 

@@ -170,12 +170,26 @@ OTHERS: dict[str, tuple[list[str], set[str], list[str]]] = {
         [],
     ),
     "mannequiny.glb": (ARMS_AND_LEGS, {"upperarm.l", "thigh.l"}, []),
-    "q_Trex.glb": (ARMS_AND_LEGS, {"FrontUpLeg.L", "BackUpLeg.L"}, ["FEET"]),
-    "q_Wolf.glb": (FOUR_LEGS, {"FrontUpperLeg.L", "BackLeg.L"}, ["FEET"]),
+    "q_Trex.glb": (ARMS_AND_LEGS, {"FrontUpLeg.L", "BackLeg.L"}, ["FEET"]),
+    "q_Wolf.glb": (FOUR_LEGS, {"FrontShoulder.L", "BackLeg.L"}, ["FEET"]),
     "seedsan.fbx": (ARMS_AND_LEGS, {"upper_arm.L", "thigh.L"}, []),
     "xia_neutral_01_000.bvh": (ARMS_AND_LEGS, {"LeftArm", "LeftUpLeg"}, []),
 }
 """Kinds of limbs, the first bones of those on the left, and what is missing."""
+
+
+@pytest.mark.skipif(not (DATA / "q_Wolf.glb").exists(), reason="q_Wolf.glb is not there")
+def test_a_wolf_without_paws_walks_on_four_legs_above_the_ground(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    rig = load(DATA / "q_Wolf.glb")
+    activate(rig)
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    assert "No hand or foot is a child of “BackLowerLeg.L”" in capfd.readouterr().out
+    legs = {leg.constraint: leg.height for leg in rig.fabrik.gaits[0].legs}
+    assert legs.keys() == {f"{end}LowerLeg.{side}" for end in ("Front", "Back") for side in "LR"}
+    size = character_of(rig).size
+    assert all(0.3 * size < height < 0.6 * size for height in legs.values())
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -91,7 +91,7 @@ class Anatomy(NamedTuple):
         ``'HANDS'`` if limbs end without them.
         """
         kinds = [limb.kind for limb in self.limbs]
-        bare = {limb.kind for limb in self.limbs if limb.end < 0}
+        bare = {limb.kind for limb in self.limbs if limb.is_bare}
         found = {
             "LEGS": "LEG" not in kinds,
             "ARMS": len(kinds) < 4 and "ARM" not in kinds,

@@ -47,6 +47,10 @@ UNLIKE: Final = 0.3
 """The least difference in length, as a fraction, of limbs that are no twins."""
 
 
+TAIL_MIN: Final = 0.3
+"""The least length of a last bone whose tail is not guessed, as a fraction of its parent's."""
+
+
 class Limb(NamedTuple):
     """An arm or a leg.
 
@@ -59,6 +63,7 @@ class Limb(NamedTuple):
         end: The hand or foot; -1 if there is none.
         toe: The first bone after the hand or foot; -1 if there is none.
         halves: Those of its bones that are the second half of one that is split in order to twist.
+        is_bare: Whether it has neither hand nor foot, although a bone may stand in as its end.
     """
 
     kind: str
@@ -69,6 +74,7 @@ class Limb(NamedTuple):
     end: int
     toe: int
     halves: tuple[int, ...] = ()
+    is_bare: bool = False
 
 
 class _Chain:
@@ -235,7 +241,9 @@ def _limb(chain: _Chain, kind: str, first: int, last: int) -> Limb:
     halves = tuple([path[k] for k in range(first + 1, min(last, len(path))) if chain.halves[k]])
     if len(bones) - len(halves) < 2:
         halves = ()  # Its two bones may have one name.
-    return Limb(kind, chain.side, chain.trunk, tuple(path[:first]), bones, end, beyond, halves)
+    is_bare = end < 0 or (beyond < 0 and chain.parts[last] in ("SHIN", "FOREARM"))
+    carriers = tuple(path[:first])
+    return Limb(kind, chain.side, chain.trunk, carriers, bones, end, beyond, halves, is_bare)
 
 
 def _ends(chain: _Chain, kind: str) -> tuple[int, int]:
@@ -262,8 +270,10 @@ def _ends(chain: _Chain, kind: str) -> tuple[int, int]:
 
 
 def _without_end(chain: _Chain, kind: str, first: int, lower: int) -> tuple[int, int]:
-    """Return the ends of a limb that ends with the bone below its knee or elbow."""
-    # The foot may be part of the last bone, as that of an animal without a bone for its paw.
+    """Return the ends of a limb that ends with the bone below its knee or elbow.
+
+    That bone reaches with its tail, unless an importer had to guess it: then it is the end.
+    """
     bends = [
         k
         for k in range(lower + 1)
@@ -271,7 +281,12 @@ def _without_end(chain: _Chain, kind: str, first: int, lower: int) -> tuple[int,
         and not chain.halves[k]
         and not (kind == "LEG" and chain.is_level(k))
     ]
-    return (bends[0], lower) if len(bends) > 2 else (first, len(chain.path))
+    first = bends[0] if len(bends) > 2 else first
+    last = chain.figure.bones[chain.path[lower]]
+    if dist(last.head, last.tail) > TAIL_MIN * dist(*chain.heads[lower - 1 : lower + 1]):
+        return first, len(chain.path)
+    first = min(first, max(0, lower - 2))
+    return (first, lower) if lower - first > 1 else (first, len(chain.path))
 
 
 def _carriers(chain: _Chain, kind: str, last: int) -> int:
