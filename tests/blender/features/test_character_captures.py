@@ -14,7 +14,7 @@ from rigs import activate, as_strip, evaluated, go
 
 from addon.blender.character import Character, character_of
 from addon.blender.clip import Clip
-from addon.editing.limb import find_limbs
+from addon.editing.limb import Limb, find_limbs
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -46,6 +46,19 @@ def test_captures_are_recognized_and_limbs_found_from_hand_and_foot(name: str) -
             (limb, is_end), *_ = find_limbs(rig, [end or line[-1]])
             assert (limb.kind, limb.hand, limb.bones) == (kind, end, tuple(line))
             assert is_end == bool(end)
+
+
+@pytest.mark.parametrize("name", ["genesis 8", "lafan", "mmd", "smpl", "unreal 5"])
+def test_limbs_are_found_from_hand_and_foot_without_names(name: str) -> None:
+    rig = make_capture(name, YAW)
+    other = {bone.name: f"Bone.{i:03}" for i, bone in enumerate(rig.data.bones)}
+    for before, after in other.items():
+        rig.data.bones[before].name = after
+    bpy.context.view_layer.update()
+    for kind, end, line in FAMILIES[name].parts:
+        if kind in ("ARM", "LEG"):
+            found = find_limbs(rig, [other[end]])
+            assert found == [(Limb(tuple(other[bone] for bone in line), other[end], kind), True)]
 
 
 @pytest.mark.parametrize("up", ["Y", "lying", "strip"])

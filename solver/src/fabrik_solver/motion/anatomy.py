@@ -188,7 +188,7 @@ def _down(heads: Sequence[Vec], leg: Limb) -> float:
 def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
     """Return the head: the first bone of that name, else the end of the trunk beyond the arms.
 
-    Bones at or beside the head of that bone are those of the face.
+    Bones at or beside the head of that bone are those of the face, as two that carry nothing.
     """
     trunk = [i for i in figure.body if figure.side[i] == 0]
     named = [i for i in trunk if "head" in figure.names.words[i]]
@@ -203,7 +203,9 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
     while bone >= 0 and (ahead := _trunk_beyond(figure, bone)):
         after = max(ahead, key=figure.count)
         way = dist(heads[bone], heads[after])
-        is_face = any(figure.side[i] != 0 for i in figure.children[bone])
+        beside = figure.children[bone]
+        leaves = [i for i in beside if not figure.children[i]]
+        is_face = len(leaves) > 1 or any(figure.side[i] != 0 for i in beside)
         if bone != first and (is_face or way <= 0.5 * SYMMETRY_TOLERANCE * figure.height):
             break
         bone = after

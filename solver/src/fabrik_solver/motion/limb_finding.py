@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import cos, dist, hypot, inf, radians
 from typing import Final, NamedTuple
 
-from ..core.vectors import Vec, dot, sub, unit
+from ..core.vectors import Vec, dot, length, sub, unit
 from .figure import Figure
 from .naming import ARM_PARTS, LEG_PARTS, TWIST, part_of, words_of
 
@@ -46,6 +46,12 @@ LIMB_MIN: Final = 0.1
 UNLIKE: Final = 0.3
 """The least difference in length, as a fraction, of limbs that are no twins."""
 
+
+THUMB_MIN: Final = 0.4
+"""The least length of the second longest finger, as a fraction of the longest."""
+
+NO_LENGTH: Final = 1e-4
+"""The length of a bone without direction, as a fraction of its limb: two joints at one place."""
 
 TAIL_MIN: Final = 0.3
 """The least length of a last bone whose tail is not guessed, as a fraction of its parent's."""
@@ -299,13 +305,35 @@ def _carriers(chain: _Chain, kind: str, last: int) -> int:
         return next((k for k in range(last - 2) if parts[k] != "GIRDLE"), last - 2)
     count = 0
     while count + 2 < last:
-        size, after = dist(*heads[count : count + 2]), dist(*heads[count + 1 : count + 3])
+        size, after = dist(*heads[count : count + 2]), _ahead(heads[count:], kind)
         short = size < (0.6 if kind == "LEG" else 0.8) * after
         level_leg = kind == "LEG" and chain.is_level(count)
         if not (short or level_leg or parts[count] == "GIRDLE"):
             break
         count += 1
     return count
+
+
+def _ahead(heads: Sequence[Vec], kind: str) -> float:
+    """Return the length of the bone after the first of some bones.
+
+    An upper arm may be split in two, and either half is as long as a clavicle. If the first bone is
+    not in line with the next one, all those count that are.
+    """
+    least = NO_LENGTH * sum([dist(a, b) for a, b in pairwise(heads)])
+    ways = [sub(b, a) for a, b in pairwise(heads)]
+    first = unit(ways[0]) if length(ways[0]) > least else None
+    line: Vec | None = None
+    size = 0.0
+    for way in ways[1:]:
+        own = unit(way) if length(way) > least else None
+        if line is not None and own is not None:
+            is_one = kind == "LEG" or (first is not None and dot(first, line) >= IN_LINE)
+            if is_one or dot(line, own) < IN_LINE:
+                break
+        size += length(way)
+        line = line or own
+    return size
 
 
 def _ankle(chain: _Chain, first: int, least: int, otherwise: int) -> int:
@@ -331,10 +359,19 @@ def _ankle(chain: _Chain, first: int, least: int, otherwise: int) -> int:
 
 
 def _wrist(chain: _Chain, first: int) -> int:
-    """Return the index of the hand without a name: that of the third bone that does not twist."""
-    words = [chain.figure.names.words[i] for i in chain.path]
-    bends = [k for k in range(first, len(words)) if not TWIST & set(words[k])]
-    return bends[2] if len(bends) > 2 else len(words) - 1
+    """Return the index of the hand without a name.
+
+    It is the first bone with several fingers, else the third one that does not twist.
+    """
+    figure, path = chain.figure, chain.path
+    for k in range(first + 2, len(path)):
+        here = figure.heads[path[k]]
+        fingers = [i for i in figure.children[path[k]] if figure.children[i]]
+        sizes = sorted([dist(here, figure.heads[i]) + figure.reach[i] for i in fingers])
+        if len(sizes) > 1 and sizes[-2] > THUMB_MIN * sizes[-1]:
+            return k
+    bends = [k for k in range(first, len(path)) if not TWIST & set(figure.names.words[path[k]])]
+    return bends[2] if len(bends) > 2 else len(path) - 1
 
 
 def is_segment(names: Sequence[str], joints: Sequence[Vec]) -> bool:
