@@ -63,6 +63,12 @@ COMPOUNDS: Final = {
     "upleg": "upper leg",
     "lowerleg": "lower leg",
     "lowleg": "lower leg",
+    "foreleg": "front leg",
+    "frontleg": "front leg",
+    "backleg": "back leg",
+    "hindleg": "hind leg",
+    "rearleg": "rear leg",
+    "lowarm": "lower arm",
     "shldr": "shoulder",
     "toebase": "toe",
     "toes": "toe",
@@ -88,7 +94,7 @@ GIRDLE: Final = {
 FACE: Final = {"chin", "face", "jaw", "nose"}
 TWIST: Final = {"part", "roll", "twist"}
 HAND: Final = {"hand", "wrist"}
-SIDES: Final = {"l": 1, "left": 1, "r": -1, "right": -1}
+SIDES: Final = {"l": 1, "left": 1, "lf": 1, "lft": 1, "r": -1, "right": -1, "rt": -1, "rgt": -1}
 NOT_BODY: Final = {"ik", "pole", "ctrl", "control", "target", "mch", "drv"}
 """Words in the names of bones that are controls or mechanisms."""
 
@@ -107,7 +113,7 @@ TRUNK: Final = {
 """Words in the names of bones on the median plane, unless they have a side."""
 
 UPPER: Final = {"u", "up", "upper"}
-LOWER: Final = {"f", "fore", "low", "lower"}
+LOWER: Final = {"low", "lower"}
 """Words that tell the two bones of a limb apart, beside ``arm`` or ``leg``."""
 
 OTHER: Final = {
@@ -234,7 +240,9 @@ def part_of(words: Iterable[str]) -> str:
     for part, known in PARTS:
         if known & own:
             return part
-    for whole, upper, lower in (("leg", "THIGH", "SHIN"), ("arm", "UPPER_ARM", "FOREARM")):
-        if whole in own:
-            return upper if UPPER & own else lower if LOWER & own else whole.upper()
+    if "leg" in own:
+        return "THIGH" if UPPER & own else "SHIN" if LOWER & own else "LEG"
+    if "arm" in own:
+        is_lower = (LOWER | {"f", "fore"}) & own  # The fore leg of an animal is its front leg.
+        return "UPPER_ARM" if UPPER & own else "FOREARM" if is_lower else "ARM"
     return ""
