@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple, cast
 
 import bpy
-from mathutils import Quaternion, Vector
+from mathutils import Matrix, Quaternion, Vector
 
-from fabrik_solver.motion.anatomy import UP, Anatomy, RestBone, recognize
+from fabrik_solver.core.vectors import Vec
+from fabrik_solver.motion.anatomy import BETTER, SURE, UP, Anatomy, RestBone, recognize
 
 from .axes import AXES
+from .clip import Clip
+from .errors import listed
+from .messages import enumerated, joined, msg
 from .rigify import original_bones
 from .skeleton import vector
 
@@ -24,6 +28,9 @@ class Character(NamedTuple):
         size: Its height; if it does not stand on legs, its largest extent. In armature space.
         up_axis: The axis of the armature that points up, one of `AXES`.
         turn: The rotation from the space of `anatomy` to armature space.
+        frame: The frame of its animation at which it was looked at, and at which all directions
+            are; None for the rest pose.
+        posed: The matrices of its bones at that frame, in armature space; empty for the rest pose.
     """
 
     bones: list[RestBone]
@@ -31,6 +38,12 @@ class Character(NamedTuple):
     size: float
     up_axis: str
     turn: Quaternion
+    frame: float | None = None
+    posed: Mapping[str, Matrix] = {}
+
+    def matrix(self, bone: bpy.types.Bone) -> Matrix:
+        """Return the matrix of a bone in the pose that was looked at, in armature space."""
+        return self.posed.get(bone.name, bone.matrix_local)
 
     @property
     def names(self) -> list[str]:
@@ -48,9 +61,37 @@ class Character(NamedTuple):
         return self.turn @ Vector(self.anatomy.front)
 
     @property
+    def has_rest_pose(self) -> bool:
+        """Whether it stands in the rest pose, and not only at a frame of its animation."""
+        return self.frame is None
+
+    @property
     def front_axis(self) -> str:
         """The horizontal axis of the armature nearest to its front, as `AXES` names it."""
         return nearest_axis(self.front, [name for name in AXES if name[-1] != self.up_axis[-1]])
+
+
+PARTS: Final = {"LEGS": msg("pairs of legs"), "ARMS": msg("pairs of arms"), "HEAD": msg("a head")}
+"""The parts that a character may lack."""
+
+
+def missing_parts(character: Character) -> str:
+    """Return in a sentence what a character lacks that others have, empty if nothing."""
+    missing = character.anatomy.missing()
+    absent = [PARTS[name] for name in missing if name in PARTS]
+    found = msg("Not found: {parts}", parts=enumerated(absent)) if absent else ""
+    notes = [note for note in (found, bare_limbs(character)) if note]
+    return joined(". ", notes) if notes else ""
+
+
+def bare_limbs(character: Character) -> str:
+    """Return in a sentence which limbs have no hand or foot, empty if none."""
+    limbs = [limb for limb in character.anatomy.limbs if limb.is_bare]
+    bare = [limb.end if limb.end >= 0 else limb.bones[-1] for limb in limbs]
+    if not bare:
+        return ""
+    names = listed([character.names[i] for i in bare])
+    return msg("No hand or foot is a child of {bones}", bones=names)
 
 
 def nearest_axis(direction: Vector, names: Iterable[str]) -> str:
@@ -61,18 +102,11 @@ def nearest_axis(direction: Vector, names: Iterable[str]) -> str:
 def character_of(armature: bpy.types.Object) -> Character:
     """Recognize the character of an armature, from its rest pose and the object's orientation.
 
-    Up is as for `standing_character`. If no legs are found that way, as for a character that lies
-    down, the Z and Y axes are tried.
+    If the rest pose is not that of a figure that stands, as in many captures, frames of its
+    animation are looked at as well. Up is as for `standing_character`. If that shows no figure that
+    stands, as for a character that lies down, the Z and Y axes are tried.
     """
-    standing = standing_character(armature)
-    if standing.anatomy.hips >= 0:
-        return standing
-    others = [_recognize(armature, axis) for axis in ("Z", "Y") if axis != standing.up_axis]
-    # Seen from a side, the legs of a character that lies down are a second pair of arms.
-    count = len(standing.anatomy.limbs)
-    least = max(count, 4) if count else 0
-    lying = (one for one in others if one.anatomy.hips >= 0 and len(one.anatomy.limbs) >= least)
-    return next(lying, standing)
+    return _looked_at(armature, (_up_axis(armature), "Z", "Y"))
 
 
 def generated_character(armature: bpy.types.Object) -> Character | None:
@@ -90,7 +124,27 @@ def standing_character(armature: bpy.types.Object) -> Character:
     Some importers keep Y up and rotate the object, others rotate the bones: up is the axis of the
     armature that points up most in world space.
     """
-    return _recognize(armature, _up_axis(armature))
+    return _looked_at(armature, (_up_axis(armature),))
+
+
+def _looked_at(armature: bpy.types.Object, axes: Sequence[str]) -> Character:
+    """Recognize a character in its rest pose, or in its animation if that shows it better.
+
+    Args:
+        armature: The armature object.
+        axes: The axes that may point up; the first is preferred.
+    """
+    standing = _recognize(armature, axes[0])
+    if standing.anatomy.sureness >= SURE:
+        return standing
+    clip = Clip(armature)
+    if clip.frames:
+        standing = _recognize(armature, axes[0], (), clip)
+    if standing.anatomy.sureness >= SURE:
+        return standing
+    others = [_recognize(armature, axis, (), clip) for axis in axes[1:] if axis != axes[0]]
+    best = max(others, key=lambda one: one.anatomy.sureness, default=standing)
+    return best if best.anatomy.sureness >= standing.anatomy.sureness + BETTER else standing
 
 
 def _up_axis(armature: bpy.types.Object) -> str:
@@ -103,6 +157,7 @@ def _recognize(
     armature: bpy.types.Object,
     up: str,
     chosen: Sequence[tuple[str, bpy.types.Bone, int, bool]] = (),
+    clip: Clip | None = None,
 ) -> Character:
     """Return the character of an armature, given which of its axes points up.
 
@@ -111,6 +166,7 @@ def _recognize(
         up: The axis.
         chosen: The bones that count, parents first, each with its name, the index of its parent,
             and whether it deforms; empty for all.
+        clip: Its animation, to be looked at if the rest pose does not do.
     """
     turn = Vector(UP).rotation_difference(Vector(AXES[up]))
     back = turn.inverted()
@@ -120,12 +176,19 @@ def _recognize(
         )
         for name, bone, parent, deforms in chosen or _all_bones(armature)
     ]
-    anatomy = recognize(rest)
-    extents = [
-        max(values) - min(values) for values in zip(*(bone.head for bone in rest), strict=True)
-    ]
+    frames = clip.frames if clip is not None else []
+
+    def heads_at(frame: float) -> list[Vec]:
+        matrices = cast(Clip, clip).matrices(frame)
+        return [vector(back @ matrices[bone.name].translation) for bone in rest]
+
+    anatomy = recognize(rest, map(heads_at, frames))
+    frame = frames[anatomy.pose] if anatomy.pose >= 0 else None
+    shown = [bone.head for bone in rest] if frame is None else heads_at(frame)
+    extents = [max(values) - min(values) for values in zip(*shown, strict=True)]
     size = anatomy.height if anatomy.hips >= 0 else max(extents, default=0.0)
-    return Character(rest, anatomy, size, up, turn)
+    posed = {} if frame is None else cast(Clip, clip).matrices(frame)
+    return Character(rest, anatomy, size, up, turn, frame, posed)
 
 
 def _all_bones(armature: bpy.types.Object) -> list[tuple[str, bpy.types.Bone, int, bool]]:

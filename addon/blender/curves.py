@@ -44,7 +44,10 @@ class Curves:
     """
 
     def __init__(
-        self, ob: bpy.types.Object, only: Collection[tuple[str, int]] | None = None
+        self,
+        ob: bpy.types.Object,
+        only: Collection[tuple[str, int]] | None = None,
+        strip: Any = None,
     ) -> None:
         """Index nothing until `refresh`; NLA strips are ignored.
 
@@ -52,9 +55,11 @@ class Curves:
             ob: The animated object.
             only: The channels of bones to index, as names of channels and indices of bones; None
                 for all F-curves of the object.
+            strip: An NLA strip whose action to index instead of the active one, in its own frames.
         """
         self.object = ob
         self._only = only
+        self._strip = strip
         self._key: tuple[object, ...] = ()
         self.places: dict[str, list[tuple[int, int, int]]] = {}
         self.bone_places: dict[str, list[tuple[int, int, int, int]]] = {}
@@ -64,7 +69,7 @@ class Curves:
 
     def refresh(self) -> list[Any]:
         """Return the F-curve collections, and index them again if they have changed."""
-        data = self.object.animation_data
+        data = self._strip or self.object.animation_data
         action = data.action if data else None
         if data is None or action is None:
             self._key = ()

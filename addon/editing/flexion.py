@@ -26,7 +26,6 @@ from mathutils import Quaternion, Vector
 
 from fabrik_solver import Hinge
 from fabrik_solver.core.vectors import across, unit
-from fabrik_solver.motion.anatomy import Limb, is_segment
 
 from ..blender import animation
 from ..blender.access import pose_bones
@@ -298,29 +297,23 @@ def _body(joint: _Joint) -> Vector | None:
     character = character_of(joint.armature)
     index = character.names.index(joint.rig.names[joint.bone])
     for limb in character.anatomy.limbs:
-        if index in _middles(character, limb):
+        joints = [bone for bone in limb.bones[1:] if bone not in limb.halves]
+        if joints == [index]:
             to = character.front if limb.kind == "ARM" else -character.front
-            axis = cast(Vector, joint.before.cross(to))
-            return joint.to_bone(axis) if axis.length > 0.0 else None
+            bone = joint.rig.rest(joint.bone)
+            parent = joint.rig.names[joint.rig.parents[joint.bone]]
+            before = character.turn @ _way(character, parent, bone.name)
+            axis = cast(Vector, before.cross(to))
+            axes = character.matrix(bone).to_3x3().normalized()
+            return axes.transposed() @ axis if axis.length > 0.0 else None
     return None
 
 
-def _middles(character: Character, limb: Limb) -> list[int]:
-    """Return the bone below the elbow or knee of a limb with one joint, else none.
-
-    A bone that is split in order to twist has no joint within.
-    """
-    bones = (*limb.bones, *([limb.end] if limb.end >= 0 else ()))
-    found = [
-        bones[k]
-        for k in range(1, len(limb.bones))
-        if k + 1 == len(bones)
-        or not is_segment(
-            [character.bones[i].name for i in bones[k - 1 : k + 1]],
-            [character.bones[i].head for i in bones[k - 1 : k + 2]],
-        )
-    ]
-    return found if len(found) == 1 else []
+def _way(character: Character, start: str, end: str) -> Vector:
+    """Return the way from the head of a bone to that of another one, in the space of `anatomy`."""
+    names = character.names
+    a, b = (Vector(character.bones[names.index(name)].head) for name in (start, end))
+    return b - a
 
 
 EVIDENCE: Final = (

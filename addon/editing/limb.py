@@ -72,12 +72,15 @@ def _find(armature: bpy.types.Object, character: Character, bone: str) -> tuple[
 
 def _is_end(character: Character, limb: Found) -> bool:
     """Return whether a recognized limb ends at a hand or foot, and not at a claw."""
-    return limb.toe >= 0 or bool(ENDS & set(words_of(character.bones[limb.end].name)))
+    if limb.end < 0 or limb.toe >= 0 or len(character.anatomy.limbs) == 4:
+        return True
+    return bool(ENDS & set(words_of(character.bones[limb.end].name)))
 
 
 def _recognized(character: Character, limb: Found) -> Limb:
     names = character.names
-    return Limb(tuple(names[i] for i in limb.bones), names[limb.end], limb.kind)
+    hand = names[limb.end] if limb.end >= 0 else ""
+    return Limb(tuple(names[i] for i in limb.bones), hand, limb.kind)
 
 
 def _find_any(rig: Skeleton, bone: int) -> tuple[Limb, bool]:

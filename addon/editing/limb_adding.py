@@ -31,11 +31,12 @@ from .placing import new_empty, upright
 from .playing import updated
 
 SAME_PLACE: Final = 1e-3
-SAME_TURN: Final = 2e-3
+SAME_TURN: Final = 1e-2
 """The largest change of a bone's head relative to the limb, and of its axes in radians, that hinges
 may cause.
 
-Solvers stay well below it, and single precision bends a straight limb by half as much.
+Solvers stay well below it. Single precision bends a straight limb by half as much, and turns it
+about its own line by up to 0.5°.
 """
 
 COMPATIBLE = {
@@ -278,6 +279,8 @@ def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
         for k in range(1, len(bones))
         if is_segment(limb.bones[k - 1 : k + 1], [vector(head) for head in heads[k - 1 : k + 2]])
     }
+    if len(bones) - len(segments) < 2:
+        segments = set()  # Its two bones may have one name.
     lines: list[str] = []
     for k in range(1, len(bones)):
         name = limb.bones[k]

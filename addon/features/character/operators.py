@@ -77,7 +77,7 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Fill the list."""
         armature = active_armature(context)
-        parts = recognize_parts(armature)
+        parts, missing, frame = recognize_parts(armature)
         if not parts:
             raise ProblemError(
                 "“{armature}” has no pairs of limbs and no head that could be recognized: "
@@ -85,7 +85,11 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
                 armature=armature.name,
             )
         fill(character_settings(armature), parts)
-        return msg("Recognized {listed}", listed=_listed([part.kind for part in parts]))
+        self.severity = "WARNING" if missing else "INFO"
+        done = msg("Recognized {listed}", listed=_listed([part.kind for part in parts]))
+        if frame is not None:
+            done = msg("{text}, at frame {frame:.0f} of the animation", text=done, frame=frame)
+        return joined(". ", [done, missing]) if missing else done
 
 
 class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
@@ -134,8 +138,10 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
         armature = active_armature(context)
         character = character_settings(armature)
         is_new = not character.parts
+        missing = ""
         if is_new:
-            fill(character, recognize_parts(armature))
+            parts, missing, _ = recognize_parts(armature)
+            fill(character, parts)
         options = Options(self.controls, self.poles, self.hinges, self.animation)
         try:
             result = set_up(armature, options)
@@ -143,7 +149,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
             if is_new:
                 character.parts.clear()
             raise
-        self.severity = "WARNING" if result.problem else "INFO"
+        self.severity = "WARNING" if result.problem or missing else "INFO"
         text = msg(
             "Set up {listed}", listed=_listed([part.kind for part in character.parts if part.use])
         )
@@ -154,9 +160,8 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
                 frames=result.frames,
                 difference=difference,
             )
-        if result.problem:
-            text = msg("{text}. {problem}", text=text, problem=result.problem)
-        return joined(". ", [text, *result.notes])
+        said = [result.problem, *result.notes, missing]
+        return joined(". ", [text, *filter(None, said)])
 
     def draw_options(self, layout: Layout) -> None:
         """Draw the options."""

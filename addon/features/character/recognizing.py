@@ -10,7 +10,7 @@ import bpy
 from fabrik_solver.motion.anatomy import Anatomy, Limb, words_of
 
 from ...blender.access import pose_bones
-from ...blender.character import Character, character_of
+from ...blender.character import Character, character_of, missing_parts
 from ...blender.rigify import SWITCH, fk_joint, fk_switch, use_fk
 from .settings import FabrikCharacter, character_settings
 
@@ -29,10 +29,27 @@ class RecognizedPart(NamedTuple):
     chain_count: int
 
 
-def recognize_parts(armature: bpy.types.Object) -> list[RecognizedPart]:
-    """Return the parts of a character, parents first."""
+class Recognition(NamedTuple):
+    """What was recognized.
+
+    Attributes:
+        parts: The parts of a character, parents first.
+        missing: A sentence on what it lacks that others have, empty if nothing.
+        frame: The frame of the animation that was looked at; None for the rest pose.
+    """
+
+    parts: list[RecognizedPart]
+    missing: str = ""
+    frame: float | None = None
+
+
+def recognize_parts(armature: bpy.types.Object) -> Recognition:
+    """Recognize the parts of a character."""
     rigify = [part for part, _ in _rigify_limbs(armature)]
-    return rigify or _anatomical_parts(character_of(armature))
+    if rigify:
+        return Recognition(rigify)
+    character = character_of(armature)
+    return Recognition(_anatomical_parts(character), missing_parts(character), character.frame)
 
 
 def fill(character: FabrikCharacter, parts: Sequence[RecognizedPart]) -> None:
@@ -54,7 +71,8 @@ def _anatomical_parts(character: Character) -> list[RecognizedPart]:
     if len(spine) > 1:
         parts.append(RecognizedPart("SPINE", names[spine[-1]], len(spine)))
     for limb in anatomy.limbs:
-        parts.append(RecognizedPart(limb.kind, names[limb.end], len(limb.bones)))
+        if limb.end >= 0:
+            parts.append(RecognizedPart(limb.kind, names[limb.end], len(limb.bones)))
     if anatomy.head >= 0:
         count = min(len(anatomy.spine) - chest, MAX_NECK_BONES)
         parts.append(RecognizedPart("HEAD", names[anatomy.head], count))

@@ -12,6 +12,7 @@ from fabrik_solver.motion.crawling import crawler_legs
 
 from ...blender.character import (
     Character,
+    bare_limbs,
     character_of,
     generated_character,
     standing_character,
@@ -79,11 +80,13 @@ class AddedGait(NamedTuple):
         gait: The walk.
         made: The number of new constraints.
         is_switched: Whether the limbs of a generated rig were switched to FK.
+        missing: A sentence on recognized legs without feet, empty if there are none.
     """
 
     gait: FabrikGait
     made: int
     is_switched: bool
+    missing: str
 
 
 def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> AddedGait:
@@ -147,7 +150,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> AddedGait:
     if trunk:
         controls = [rig.names[leg.bones[0]] for leg in legs]
         use_fk(armature, {fk_switch(armature, control) for control in controls} - {""})
-    return AddedGait(gait, len(made), bool(trunk))
+    return AddedGait(gait, len(made), bool(trunk), "" if tips else bare_limbs(character))
 
 
 def _legs(rig: Skeleton, tips: Sequence[str]) -> tuple[Character, list[_NewLeg], list[int]]:
@@ -168,6 +171,12 @@ def _legs(rig: Skeleton, tips: Sequence[str]) -> tuple[Character, list[_NewLeg],
 def _recognized(rig: Skeleton) -> tuple[Character, list[_NewLeg]]:
     """Return the character of an armature, and its legs if it stands upright in the world."""
     character = character_of(rig.object)
+    if not character.has_rest_pose:
+        raise ProblemError(
+            "The rest pose of “{armature}” does not stand: pose it so that it does, and apply that "
+            "as its rest pose",
+            armature=rig.object.name,
+        )
     names = character.names
     legs = [
         _NewLeg(
@@ -264,9 +273,12 @@ def _floor(rig: Skeleton, character: Character, legs: Sequence[_NewLeg]) -> floa
     """Return the height of the ground in the rest pose, along the up axis of the armature.
 
     It is that of the armature's origin if the feet rest a little above it, else of their lowest
-    joint. Tails are not used, because importers have to guess those of last bones.
+    joint. Tails are not used, because importers have to guess those of last bones. If feet are no
+    children of their legs, any bone may be one.
     """
     feet = [bone for leg in legs if leg.foot >= 0 for bone in rig.below({leg.foot})]
+    if feet and "FEET" in character.anatomy.missing():
+        feet = [*range(len(rig.names))]
     low = min((character.up.dot(rig.rest(bone).head_local) for bone in feet), default=0.0)
     return 0.0 if 0.0 <= low <= SOLE * character.size else low
 

@@ -85,8 +85,8 @@ class FABRIK_OT_gait_add(Working, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Add the walk."""
         armature = active_armature(context)
-        gait, made, is_switched = add_gait(armature, _tips(context))
-        self.warn(dict.fromkeys(leg_notes(armature)))
+        gait, made, is_switched, missing = add_gait(armature, _tips(context))
+        self.warn(dict.fromkeys([*leg_notes(armature), *filter(None, [missing])]))
         if is_switched:
             self.report({"INFO"}, shown(SWITCHED))
         body = msg("“{body}”", body=gait.body) if gait.body else msg("the armature object")

@@ -25,12 +25,13 @@ TARGET_DISTANCE = 5.0
 def likely_axes(character: Character, axes: Matrix, bone: str) -> tuple[str, str]:
     """Return the most likely Look Axis and Up Axis of a bone.
 
-    The Look Axis is the one nearest to the front of the character in the rest pose. For a bone
+    The Look Axis is the one nearest to the front of the character. For a bone
     outside the trunk that is not upright, such as an eye or a gun, it is the Y axis.
 
     Args:
         character: The character.
-        axes: The rest axes of the bone, in armature space.
+        axes: The axes of the bone in the pose in which the character was recognized, in armature
+            space.
         bone: The name of the bone.
     """
     up, front, back = character.up, character.front, axes.transposed()
@@ -71,7 +72,7 @@ def add_look(
             has changed.
     """
     character = character_of(armature)
-    ahead, up = likely_axes(character, rest_bone(armature, bone).matrix_local.to_3x3(), bone)
+    ahead, up = likely_axes(character, character.matrix(rest_bone(armature, bone)).to_3x3(), bone)
     if axis != "AUTO":
         ahead, up = axis, "Z" if axis[-1] == "Y" else "Y"
     empty = None

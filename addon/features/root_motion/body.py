@@ -67,7 +67,7 @@ def body_of(armature: bpy.types.Object) -> Body:
     """
     character = character_of(armature)
     legs = [limb for limb in character.anatomy.limbs if limb.kind == "LEG" and limb.end >= 0]
-    if not legs or character.anatomy.hips < 0:
+    if not legs or character.anatomy.hips < 0 or not character.has_rest_pose:
         raise ProblemError(
             "No legs were found in “{armature}”: its rest pose has to stand on legs in pairs",
             armature=armature.name,

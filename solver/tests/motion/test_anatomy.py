@@ -7,7 +7,15 @@ from math import cos, sin
 import pytest
 
 from fabrik_solver.core.vectors import Vec, dot
-from fabrik_solver.motion.anatomy import Limb, RestBone, recognize, side_of
+from fabrik_solver.motion.anatomy import (
+    Limb,
+    RestBone,
+    is_segment,
+    recognize,
+    side_of,
+    words_of,
+)
+from fabrik_solver.motion.naming import part_of
 
 Joint = tuple[str, str, Vec]
 
@@ -163,6 +171,124 @@ def test_bones_for_control_and_clothes_are_no_limbs() -> None:
     assert told(joints, recognize(bones_of(joints)).limbs) == HUMAN_LIMBS
 
 
+WOLF: list[Joint] = [
+    ("Body", "", (0.0, 0.0, 0.0)),
+    ("Back", "Body", (0.0, 0.64, 1.98)),
+    ("Torso", "Back", (0.0, 0.13, 1.88)),
+    ("Torso2", "Torso", (0.0, -0.85, 1.82)),
+    ("Neck", "Torso2", (0.0, -1.4, 1.94)),
+    ("Head", "Neck", (0.0, -1.88, 2.11)),
+    ("Tail1", "Back", (0.0, 0.81, 1.87)),
+    ("Tail2", "Tail1", (0.0, 1.5, 1.7)),
+    *both(
+        [
+            ("Ear1", "Neck", (0.2, -1.91, 2.3)),
+            ("Ear2", "Ear1", (0.3, -1.96, 2.5)),
+            ("Ear3", "Ear2", (0.35, -1.99, 2.7)),
+            ("Ear4", "Ear3", (0.4, -2.02, 2.9)),
+            ("Wing1", "Torso2", (0.2, -0.5, 2.0)),
+            ("Wing2", "Wing1", (0.8, -0.5, 2.2)),
+            ("Wing3", "Wing2", (1.6, -0.5, 2.2)),
+            ("Wing4", "Wing3", (2.2, -0.5, 2.1)),
+            ("FrontShoulder", "Torso2", (0.22, -0.94, 1.44)),
+            ("FrontUpperLeg", "FrontShoulder", (0.33, -0.94, 1.46)),
+            ("FrontLowerLeg", "FrontUpperLeg", (0.33, -0.84, 1.12)),
+            ("BackShoulder", "Back", (0.21, 0.61, 1.75)),
+            ("BackLeg", "BackShoulder", (0.34, 0.61, 1.76)),
+            ("BackUpperLeg", "BackLeg", (0.34, 0.36, 1.34)),
+            ("BackLowerLeg", "BackUpperLeg", (0.34, 1.24, 0.82)),
+            ("IKBackLeg", "", (0.34, 1.02, 0.2)),
+            ("FFB", "IKBackLeg", (0.34, 0.88, 0.07)),
+        ]
+    ),
+]
+"""An animal for games: its paws are no children of its legs, which is why they end high above."""
+
+TREX: list[Joint] = [
+    ("Body", "", (0.0, -3.23, 13.3)),
+    ("Torso", "Body", (0.0, -3.57, 9.7)),
+    ("Neck", "Torso", (0.0, -7.87, 12.24)),
+    ("Head", "Neck", (0.0, -9.53, 13.1)),
+    ("Tail1", "Body", (0.0, 4.3, 8.9)),
+    ("Tail2", "Tail1", (0.0, 14.3, 9.6)),
+    ("Ground", "Body", (0.0, 0.0, 0.0)),
+    *both(
+        [
+            ("FrontLeg", "Body", (0.52, -4.93, 9.83)),
+            ("FrontUpLeg", "FrontLeg", (1.97, -4.93, 9.83)),
+            ("FrontLowLeg", "FrontUpLeg", (2.07, -5.43, 8.17)),
+            ("FrontFoot", "FrontLowLeg", (1.66, -6.6, 7.46)),
+            ("BackLeg", "Body", (0.69, -0.47, 9.08)),
+            ("BackUpLeg", "BackLeg", (3.34, -0.47, 9.08)),
+            ("BackLowLeg", "BackUpLeg", (2.88, 1.22, 3.27)),
+            ("BackFoot", "Ground", (2.9, 0.73, 0.26)),
+        ]
+    ),
+]
+
+
+def short(bones: list[RestBone]) -> list[RestBone]:
+    """Return bones with short tails, as an importer leaves them that does not guess them."""
+    return [bone._replace(tail=(bone.head[0], bone.head[1], bone.head[2] + 0.01)) for bone in bones]
+
+
+def test_animals_without_feet_have_legs_and_that_is_said() -> None:
+    wolf = recognize(short(bones_of(WOLF)))
+    assert told(WOLF, wolf.limbs) == {
+        ("LEG", side, tuple(f"{name}.{letter}" for name in bones), f"{end}.{letter}")
+        for side, letter in ((1, "L"), (-1, "R"))
+        for *bones, end in (
+            ("FrontShoulder", "FrontUpperLeg", "FrontLowerLeg"),
+            ("BackLeg", "BackUpperLeg", "BackLowerLeg"),
+        )
+    }
+    assert wolf.missing() == ["FEET"] and WOLF[wolf.head][0] == "Head"
+    whole = recognize(bones_of(WOLF))  # With tails where the paws are, they reach with these.
+    assert {WOLF[limb.bones[-1]][0][:-2] for limb in whole.limbs} == {
+        "FrontLowerLeg",
+        "BackLowerLeg",
+    }
+
+
+def test_feet_that_are_off_the_ground_are_hands() -> None:
+    trex = recognize(short(bones_of(TREX)))
+    kinds = {TREX[limb.end][0][:-2]: limb.kind for limb in trex.limbs}
+    assert kinds == {"FrontFoot": "ARM", "BackLowLeg": "LEG"}
+    assert trex.missing() == ["FEET"]
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("Bip001 L UpArmTwist", "UPPER_ARM"),
+        ("lShldrBend", "GIRDLE"),
+        ("LUArm", "UPPER_ARM"),
+        ("Skeleton_RFArm", "FOREARM"),
+        ("rknee", "SHIN"),
+        ("左足首", "FOOT"),
+        ("左手捩", "FOREARM"),
+        ("mixamorig:LeftHandIndex1", "FINGER"),
+        ("CATRigLArmCollarbone", "GIRDLE"),
+        ("Back_Leg_Upper.L", "THIGH"),
+        ("LeftUpLeg", "THIGH"),
+        ("ForeLeg_L", "LEG"),
+        ("LeftForeArm", "FOREARM"),
+        ("Ear1.L", "OTHER"),
+        ("Armor", ""),
+        ("foot_rope_L", "OTHER"),
+    ],
+)
+def test_names_tell_a_part(name: str, part: str) -> None:
+    assert part_of(words_of(name)) == part
+
+
+def test_bones_without_names_are_no_halves() -> None:
+    line = [(0.0, 0.0, 1.0), (0.0, 0.0, 0.5), (0.0, 0.0, 0.0)]
+    assert is_segment(["upperarm01.L", "upperarm02.L"], line)
+    assert is_segment(["lShldrBend", "lShldrTwist"], line)
+    assert not is_segment(["Bone.001", "Bone.002"], line)
+
+
 @pytest.mark.parametrize(
     ("name", "side"),
     [
@@ -173,6 +299,10 @@ def test_bones_for_control_and_clothes_are_no_limbs() -> None:
         ("Bip01 L Thigh", 1),
         ("LHipJoint", 1),
         ("rThighBend", -1),
+        ("LFArm", 1),
+        ("rt_arm_jnt", -1),
+        ("rknee", -1),
+        ("右ひざ", -1),
         ("b_RightLeg01_019", -1),
         ("Left", 1),
         ("left:Spine", 0),

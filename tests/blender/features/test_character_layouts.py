@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 import pytest
-from characters import LAYOUTS, make_character
+from characters import FAMILIES, LAYOUTS, make_character
 from mathutils import Euler, Matrix, Vector
 from rigs import activate, curves, evaluated, go, update
 
@@ -93,12 +93,13 @@ def recognized(rig: bpy.types.Object) -> list[tuple[str, str, list[str]]]:
 
 @pytest.mark.parametrize("arm", [0.0, 80.0])
 @pytest.mark.parametrize("axis", ["x", "any"])
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_parts_are_recognized_however_bones_point(name: str, axis: str, arm: float) -> None:
     rig = make_character(name, axis, arm)
     update()
-    key = str
-    assert sorted(recognized(rig), key=key) == sorted(LAYOUTS[name].parts, key=key)
+    parts = [part for part in FAMILIES[name].parts if part[1]]
+    parts = [part for part in parts if part[0] != "SPINE" or len(part[2]) > 1]
+    assert sorted(recognized(rig), key=str) == sorted(parts, key=str)
     assert (rig.matrix_world.to_3x3() @ character_of(rig).front).normalized().y < -0.99
 
 
@@ -117,7 +118,8 @@ def test_the_pose_stays_and_all_is_given_back(name: str, keyed: bool) -> None:
         assert bpy.ops.fabrik.character_set_up(controls=controls) == {"FINISHED"}
         place, axes = apart(before, shown(rig))
         # Metres, of a figure of 1.7 m: what single precision leaves of straight limbs.
-        assert place < 2e-4 and axes < 5e-4
+        # Elbows and knees bend to both sides here, which is nowhere as sensitive.
+        assert place < 2e-4 and axes < 2e-3
         assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}
         assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
         go(5)

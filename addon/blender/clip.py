@@ -1,0 +1,81 @@
+"""The poses of a clip: where the bones of an armature are at frames of its animation.
+
+Only its F-curves are read. The scene is not evaluated: constraints and drivers do not count.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+import bpy
+from mathutils import Matrix, Quaternion
+
+from . import animation
+from .access import pose_bones
+from .curves import Curves, Sampler
+from .rotation import PatchedChannels, quaternion
+
+SAMPLES: Final = 9
+"""The number of frames at which a clip is looked at, the first and the last one included."""
+
+
+class Clip:
+    """The animation of the bones of an armature: that of its action, else of its first NLA strip.
+
+    It refers to F-curves, so that it must not outlive the operator that reads it.
+
+    Attributes:
+        object: The armature object.
+        frames: The frames at which to look at it, ascending; empty if it does not animate bones.
+    """
+
+    def __init__(self, armature: bpy.types.Object) -> None:
+        """Index its F-curves."""
+        self.object = armature
+        self._found: dict[float, dict[str, Matrix]] = {}
+        self._curves = Curves(armature, strip=_strip(armature))
+        lists = self._curves.refresh()
+        bone_curves = [
+            lists[nr][at] for found in self._curves.bone_places.values() for *_, nr, at in found
+        ]
+        ranges = [curve.range() for curve in bone_curves]
+        first = min((one[0] for one in ranges), default=0.0)
+        last = max((one[1] for one in ranges), default=0.0)
+        steps = range(SAMPLES) if last > first else range(min(1, len(ranges)))
+        self.frames = [first + (last - first) * k / (SAMPLES - 1) for k in steps]
+
+    def matrices(self, frame: float) -> dict[str, Matrix]:
+        """Return the matrices of all bones at a frame, in armature space, parents first."""
+        if frame not in self._found:
+            self._found[frame] = self._evaluated(frame)
+        return self._found[frame]
+
+    def _evaluated(self, frame: float) -> dict[str, Matrix]:
+        bones = pose_bones(self.object)
+        channels = PatchedChannels(bones, Sampler(self._curves, frame).bone_values)
+        locations, scales = channels.buffer("location", 3), channels.buffer("scale", 3)
+        index = {name: i for i, name in enumerate(bones.keys())}
+        found: dict[str, Matrix] = {}
+        for rest in cast(bpy.types.Armature, self.object.data).bones:
+            i = index[rest.name]
+            basis = Matrix.LocRotScale(
+                None if rest.use_connect else locations[3 * i : 3 * i + 3],
+                Quaternion(quaternion(channels.mode(i), channels.values(i))),
+                scales[3 * i : 3 * i + 3],
+            )
+            parent: Any = rest.parent
+            above: dict[str, Any] = {}
+            if parent is not None:
+                above["parent_matrix"] = found[parent.name]
+                above["parent_matrix_local"] = parent.matrix_local
+            found[rest.name] = rest.convert_local_to_pose(basis, rest.matrix_local, **above)
+        return found
+
+
+def _strip(armature: bpy.types.Object) -> Any:
+    """Return the NLA strip whose action to read, None if there is an active action or no strip."""
+    data = armature.animation_data
+    if data is None or data.action is not None or not data.use_nla:
+        return None
+    tracks = [track for track in data.nla_tracks if not track.mute]
+    return next((strip for strip in animation.strips(tracks) if strip.action is not None), None)

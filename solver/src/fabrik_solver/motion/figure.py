@@ -1,0 +1,337 @@
+"""The bones of a body in a pose: their hierarchy, what the names say, and the side of each.
+
+Z is up. All thresholds are relative to the height of the figure or the length of a limb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from math import dist, floor
+from statistics import median
+from typing import Final, NamedTuple
+
+from ..core.vectors import Vec, add, cross, dot, length, scaled, sub, sum_of, unit
+from .naming import NOT_BODY, SIDES, TRUNK, part_of, words_of
+
+# Not Final: mypyc would take such tuples for unset when they are used.
+UP: Vec = (0.0, 0.0, 1.0)
+LEFT: Vec = (1.0, 0.0, 0.0)
+"""The left side of a figure that faces −Y, as Blender's characters do."""
+
+SYMMETRY_TOLERANCE: Final = 0.02
+"""The largest distance of a joint from the mirror image of its twin, relative to the height."""
+
+OFF_PLANE: Final = 0.002
+"""The least distance of a bone from the median plane if all bones of a side below it are beyond."""
+
+TWIN_TOLERANCE: Final = 0.12
+"""The largest difference in length of two chains that are twins by their shape, as a fraction."""
+
+
+ENDS: Final = {"FINGER", "FOOT", "HAND", "TOE"}
+"""The parts at the ends of limbs."""
+
+
+class RestBone(NamedTuple):
+    """A bone at rest.
+
+    Attributes:
+        name: Its name; a prefix that ends in a colon is ignored.
+        parent: The index of its parent, which comes before it; -1 for none.
+        head: The position of its head, with Z up.
+        tail: The position of its tail, which importers may have guessed.
+        deforms: Whether it deforms a mesh.
+    """
+
+    name: str
+    parent: int
+    head: Vec
+    tail: Vec
+    deforms: bool = True
+
+
+class Names:
+    """What the names of bones say, whatever their pose.
+
+    Attributes:
+        words: The words of each name.
+        sides: The side of each: 1 for left, -1 for right, 0 for neither, or if no bone has its name
+            with the other side.
+        stems: The words of each name without its side.
+        parts: The part of a limb that each one is, see `part_of`.
+    """
+
+    def __init__(self, bones: Sequence[RestBone]) -> None:
+        """Read the names."""
+        self.words = [words_of(bone.name) for bone in bones]
+        self.stems = [tuple([w for w in words if w not in SIDES]) for words in self.words]
+        self.parts = [part_of(words) for words in self.words]
+        sides = [sum({SIDES[w] for w in words if w in SIDES}) for words in self.words]
+        known = {*zip(self.stems, sides, strict=True)}
+        # The bone of the fifth lumbar vertebra is called L5, and there is no R5.
+        self.sides = [
+            side if (stem, -side) in known else 0
+            for stem, side in zip(self.stems, sides, strict=True)
+        ]
+
+
+class Figure:
+    """The bones of a body in a pose, and the side of each.
+
+    Attributes:
+        bones: All bones.
+        names: What their names say.
+        body: The bones of the body.
+        heads: Where the heads of all bones are in the pose.
+        floor: The height of the lowest joint of the body.
+        height: The distance from the lowest to the highest joint of the body.
+        children: The children of each bone of the body, those without a parent under -1.
+        left: The horizontal unit vector to the left.
+        evidence: ``'NAMES'`` if names tell the sides, ``'AXIS'`` if a symmetry tells their axis but
+            not which one is left, ``'SHAPE'`` if only twin chains tell the axis, empty if nothing
+            does.
+        reach: The length of the longest chain below each bone of the body.
+        side: The side of each bone of the body: 1 for left, -1 for right, 0 for the trunk.
+    """
+
+    def __init__(
+        self, bones: Sequence[RestBone], names: Names, body: Sequence[int], heads: Sequence[Vec]
+    ) -> None:
+        """Find the sides."""
+        self.bones, self.names, self.body, self.heads = bones, names, body, heads
+        levels = [heads[i][2] for i in body] or [0.0]
+        self.floor = min(levels)
+        self.height = max(levels) - self.floor
+        self.children: dict[int, list[int]] = {i: [] for i in (-1, *body)}
+        for i in body:
+            self.children[bones[i].parent if bones[i].parent in self.children else -1].append(i)
+        self.reach: dict[int, float] = {}
+        self._next: dict[int, int] = {}
+        self._measure()
+        self.left, self.evidence = LEFT, ""
+        self._twins: dict[int, int] = {}
+        self.side: dict[int, int] = {}
+        self._find_sides()
+        self._assign_sides()
+
+    def face(self, front: Vec) -> None:
+        """Choose left, on the same axis, for a figure that faces a direction."""
+        if dot(cross(self.left, UP), front) < 0.0:
+            self.left = scaled(self.left, -1.0)
+            self._twins = {i: -side for i, side in self._twins.items()}
+            self._assign_sides()
+
+    def line(self, start: int) -> list[int]:
+        """Return the longest chain of descendants of a bone, including it."""
+        path = [start]
+        while path[-1] in self._next:
+            path.append(self._next[path[-1]])
+        return path
+
+    def ancestry(self, bone: int) -> list[int]:
+        """Return a bone and its ancestors, the root first."""
+        line: list[int] = []
+        while bone >= 0:
+            line.append(bone)
+            bone = self.bones[bone].parent
+        return line[::-1]
+
+    def count(self, bone: int) -> int:
+        """Return the number of bones below a bone, including it."""
+        return 1 + sum([self.count(i) for i in self.children[bone]])
+
+    def _measure(self) -> None:
+        """Measure the longest chain below each bone."""
+        for i in reversed(self.body):  # Children before their parents.
+            self.reach[i] = 0.0
+            for child in self.children[i]:
+                reach = dist(self.heads[i], self.heads[child]) + self.reach[child]
+                if i not in self._next or reach > self.reach[i]:
+                    self.reach[i], self._next[i] = reach, child
+
+    def _find_sides(self) -> None:
+        """Find left and what tells it."""
+        pairs = self._named_pairs()
+        if pairs:
+            self.left, self.evidence = _lateral(pairs, self.height) or LEFT, "NAMES"
+            return
+        for axis in (LEFT, cross(UP, LEFT)):
+            if self._is_symmetric(axis):
+                self.left, self.evidence = axis, "AXIS"
+                return
+        pairs = self._shaped_pairs()
+        if pairs:
+            self.left, self.evidence = _lateral(pairs, self.height) or LEFT, "SHAPE"
+
+    def _named_pairs(self) -> list[tuple[int, Vec]]:
+        """Return the ways from right bones to left bones of the same name.
+
+        Each has the number of bones above it that are on a side.
+        """
+        depth: dict[int, int] = {}
+        twins: dict[tuple[int, tuple[str, ...]], dict[int, list[int]]] = {}
+        for i in self.body:
+            side = self.names.sides[i]
+            above = depth.get(self.bones[i].parent, 0)
+            depth[i] = above + 1 if side else above
+            if side:
+                key = (depth[i], self.names.stems[i])
+                twins.setdefault(key, {1: [], -1: []})[side].append(i)
+        found = {key: twin for key, twin in twins.items() if len(twin[1]) == len(twin[-1])}
+        # Feet that are no children of their legs step.
+        firm = {key for key, twin in found.items() if self.names.parts[twin[1][0]] not in ENDS}
+        return [
+            (key[0], sub(self._mean(twin[1]), self._mean(twin[-1])))
+            for key, twin in found.items()
+            if key in firm or not firm
+        ]
+
+    def _mean(self, bones: Sequence[int]) -> Vec:
+        return scaled(sum_of([self.heads[i] for i in bones]), 1.0 / len(bones))
+
+    def _is_symmetric(self, axis: Vec) -> bool:
+        """Return whether bones off a median plane have twins on its other side."""
+        heads = [self.heads[i] for i in self.body]
+        middle = median(dot(head, axis) for head in heads) if heads else 0.0
+        limit = SYMMETRY_TOLERANCE * self.height
+        off = [head for head in heads if abs(dot(head, axis) - middle) > limit]
+        if len(off) < 4 or limit <= 0.0:
+            return False
+        cells: dict[tuple[int, ...], list[Vec]] = {}
+        for head in off:
+            cells.setdefault(_cell(head, limit), []).append(head)
+        count = 0
+        for head in off:
+            image = add(head, scaled(axis, 2.0 * (middle - dot(head, axis))))
+            x, y, z = _cell(image, limit)
+            near = [
+                other
+                for cell in product((x - 1, x, x + 1), (y - 1, y, y + 1), (z - 1, z, z + 1))
+                for other in cells.get(cell, ())
+            ]
+            count += any(dist(image, other) <= limit for other in near)
+        return count >= 0.75 * len(off)
+
+    def _shaped_pairs(self) -> list[tuple[int, Vec]]:
+        """Return the ways between chains that leave one bone and have the same shape.
+
+        They are all to the same side, and each has the number of bones above it within its chain.
+        Only those of long chains are returned.
+        """
+        pairs: list[tuple[int, int]] = []
+        pending = [-1]
+        while pending:
+            bone = pending.pop()
+            free = list(self.children[bone])
+            for a, b in self._similar(free):
+                pairs.append((a, b))
+                free = [i for i in free if i not in (a, b)]
+            pending += free
+        ways: list[tuple[int, Vec]] = []
+        pairs.sort(key=lambda pair: -self.reach[pair[0]])
+        axis: Vec | None = None
+        for a, b in pairs:
+            line = list(zip(self.line(a), self.line(b), strict=False))
+            own = [(k, level(sub(self.heads[i], self.heads[j]))) for k, (i, j) in enumerate(line)]
+            way = next((one for one in own if length(one[1]) > 0.01 * self.height), own[0])
+            if axis is not None and dot(way[1], axis) < 0.0:
+                a, b, way = b, a, (way[0], scaled(way[1], -1.0))
+            axis = axis if axis is not None else unit(way[1])
+            if self.reach[a] > 0.5 * self.reach[pairs[0][0]]:
+                ways.append(way)
+            for start, side in ((a, 1), (b, -1)):
+                for i in self._below(start):
+                    self._twins[i] = side
+        return ways
+
+    def _similar(self, bones: Sequence[int]) -> list[tuple[int, int]]:
+        """Return pairs of bones whose chains have the same shape, the most similar first."""
+        found: list[tuple[float, int, int]] = []
+        for k, a in enumerate(bones):
+            for b in bones[k + 1 :]:
+                one, other = self.line(a), self.line(b)
+                size = max(self.reach[a], self.reach[b])
+                if len(one) < 3 or len(one) != len(other) or self.count(a) != self.count(b):
+                    continue
+                lengths = [
+                    abs(self.reach[i] - self.reach[j]) for i, j in zip(one, other, strict=True)
+                ]
+                if max(lengths) <= TWIN_TOLERANCE * size:
+                    found.append((max(lengths) / (size or 1.0), a, b))
+        pairs: list[tuple[int, int]] = []
+        taken: set[int] = set()
+        for _, a, b in sorted(found):
+            if a not in taken and b not in taken:
+                pairs.append((a, b))
+                taken |= {a, b}
+        return pairs
+
+    def _below(self, bone: int) -> list[int]:
+        """Return a bone and its descendants."""
+        found = [bone]
+        for i in found:
+            found += self.children[i]
+        return found
+
+    def _assign_sides(self) -> None:
+        """Assign each bone to a side."""
+        self.side = {}
+        heads = [self.heads[i] for i in self.body]
+        middle = median(dot(head, self.left) for head in heads) if heads else 0.0
+        for i in reversed(self.body):  # Children before their parents.
+            beyond = {self.side[child] for child in self.children[i]}
+            self.side[i] = self.names.sides[i]
+            if self.side[i] or {1, -1} <= beyond or TRUNK & set(self.names.words[i]):
+                continue
+            if self.evidence == "SHAPE":
+                self.side[i] = self._twins.get(i, 0)
+            elif self.evidence:
+                off = dot(self.heads[i], self.left) - middle
+                only = next(iter(beyond - {0}), 0)
+                if abs(off) > SYMMETRY_TOLERANCE * self.height:
+                    self.side[i] = 1 if off > 0.0 else -1
+                elif beyond == {only} or off * only > OFF_PLANE * self.height:
+                    self.side[i] = only
+
+
+def _cell(point: Vec, size: float) -> tuple[int, ...]:
+    """Return the cell of a point in a grid."""
+    return (floor(point[0] / size), floor(point[1] / size), floor(point[2] / size))
+
+
+def _lateral(pairs: Sequence[tuple[int, Vec]], height: float) -> Vec | None:
+    """Return the horizontal direction of the sum of ways from right to left.
+
+    Limbs swing, but not where they begin: of the bones that are apart, those nearest to the trunk
+    count.
+    """
+    for depth in sorted({depth for depth, _ in pairs}):
+        way = level(sum_of([way for own, way in pairs if own == depth]))
+        if length(way) > 0.01 * height:
+            return unit(way)
+    return None
+
+
+def body_bones(bones: Sequence[RestBone]) -> list[int]:
+    """Return the bones of the largest hierarchy with deform bones, without controls."""
+    carries = [bone.deforms for bone in bones]
+    for i in range(len(bones) - 1, -1, -1):
+        if carries[i] and bones[i].parent >= 0:
+            carries[bones[i].parent] = True
+    if not any(carries):
+        carries = [True] * len(bones)
+    kept: dict[int, list[int]] = {}
+    root: dict[int, int] = {}
+    for i, bone in enumerate(bones):
+        if bone.parent >= 0 and bone.parent not in root:
+            continue
+        if carries[i] and not NOT_BODY & set(words_of(bone.name)):
+            root[i] = root.get(bone.parent, i)
+            kept.setdefault(root[i], []).append(i)
+    return max(kept.values(), key=len) if kept else []
+
+
+def level(way: Vec) -> Vec:
+    """Return the horizontal part of a vector."""
+    return (way[0], way[1], 0.0)

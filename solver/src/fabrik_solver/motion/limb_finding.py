@@ -1,0 +1,390 @@
+"""Finding the arms and legs of a figure: chains in pairs, told by their names or else by shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from math import cos, dist, hypot, inf, radians
+from typing import Final, NamedTuple
+
+from ..core.vectors import Vec, dot, length, sub, unit
+from .figure import Figure
+from .naming import ARM_PARTS, LEG_PARTS, TWIST, part_of, words_of
+
+LEG_END_MAX: Final = 0.15
+"""The largest height of the lowest joint of a leg, as a fraction of the figure's height."""
+
+LEG_START_MIN: Final = 0.2
+"""The least height at which a leg begins, as a fraction of the figure's height: bones that begin
+lower are controls of feet."""
+
+ANKLE_MAX: Final = 0.4
+"""The largest height of an ankle, as a fraction of the hip's: the hock of a horse is lower, but no
+flat foot begins there."""
+
+FOOT_MAX: Final = 0.2
+"""The height, as a fraction of the hip's, below which the first joint is the ankle if no flat foot
+begins above it."""
+
+FLAT: Final = 0.84
+"""The least ratio of run to rise of a flat foot: 40 degrees off vertical."""
+
+LIFTED: Final = 0.5
+"""The height of a foot, as a fraction of its hip's, above which it does not stand if others do."""
+
+CLOTHES_RISE: Final = 0.05
+"""The largest height of a leg's lowest joint above that of another leg on the same bone, as a
+fraction of the figure's height: what ends higher is the side of a skirt or coat."""
+
+IN_LINE: Final = cos(radians(3.0))
+"""The cosine of the angle up to which two bones are in line."""
+
+LIMB_MIN: Final = 0.1
+"""The least length of a limb, relative to the height: ears and fingers are shorter."""
+
+UNLIKE: Final = 0.3
+"""The least difference in length, as a fraction, of limbs that are no twins."""
+
+
+THUMB_MIN: Final = 0.4
+"""The least length of the second longest finger, as a fraction of the longest."""
+
+NO_LENGTH: Final = 1e-4
+"""The length of a bone without direction, as a fraction of its limb: two joints at one place."""
+
+TAIL_MIN: Final = 0.3
+"""The least length of a last bone whose tail is not guessed, as a fraction of its parent's."""
+
+
+class Limb(NamedTuple):
+    """An arm or a leg.
+
+    Attributes:
+        kind: ``'ARM'`` or ``'LEG'``.
+        side: 1 for left, -1 for right.
+        trunk: The bone of the trunk that is its parent; -1 if there is none.
+        carriers: The bones between trunk and limb, such as a clavicle, parents first.
+        bones: The bones that bend to move the wrist or ankle, root first.
+        end: The hand or foot; -1 if there is none.
+        toe: The first bone after the hand or foot; -1 if there is none.
+        halves: Those of its bones that are the second half of one that is split in order to twist.
+        is_bare: Whether it has neither hand nor foot, although a bone may stand in as its end.
+    """
+
+    kind: str
+    side: int
+    trunk: int
+    carriers: tuple[int, ...]
+    bones: tuple[int, ...]
+    end: int
+    toe: int
+    halves: tuple[int, ...] = ()
+    is_bare: bool = False
+
+
+class _Chain:
+    """A chain of bones that leaves the trunk.
+
+    Attributes:
+        path: Its bones, root first.
+        heads: Where they are.
+        parts: What their names tell them to be.
+        kind: ``'ARM'`` or ``'LEG'`` by the names, ``'OTHER'`` for what is no limb, else empty.
+        halves: Whether each is the second half of a bone that is split in order to twist.
+        size: Its length.
+        low: The height of its lowest joint above the floor.
+        high: That of its first joint.
+    """
+
+    def __init__(self, figure: Figure, start: int) -> None:
+        """Read the names and the shape."""
+        self.figure, self.path = figure, figure.line(start)
+        bones, names = figure.bones, figure.names
+        self.side, self.trunk = figure.side[start], bones[start].parent
+        self.heads = [figure.heads[i] for i in self.path]
+        self.parts = [names.parts[i] for i in self.path]
+        self.kind = _kind(self.parts)
+        self.size = sum([dist(a, b) for a, b in pairwise(self.heads)])
+        self.low = min([head[2] for head in self.heads]) - figure.floor
+        self.high = self.heads[0][2] - figure.floor
+        self.halves = [False] * len(self.path)
+        for k in range(1, len(self.path) - 1):
+            near = [bones[i].name for i in self.path[k - 1 : k + 1]]
+            self.halves[k] = is_segment(near, self.heads[k - 1 : k + 2])
+
+    def find(self, parts: Sequence[str], first: int) -> int:
+        """Return the index of the first bone of some parts, from an index on; -1 for none."""
+        return next((k for k in range(first, len(self.path)) if self.parts[k] in parts), -1)
+
+    def lower(self) -> int:
+        """Return the index of the bone below the knee or elbow by its name; -1 for none."""
+        for k in range(1, len(self.path)):
+            part, above = self.parts[k], self.parts[:k]
+            whole = (part == "LEG" and "THIGH" in above) or (part == "ARM" and "UPPER_ARM" in above)
+            if part in ("SHIN", "FOREARM") or whole:
+                return k
+        return -1
+
+    def is_level(self, k: int) -> bool:
+        """Return whether a bone does not lead down."""
+        if k + 1 >= len(self.path):
+            return False
+        a, b = self.heads[k : k + 2]
+        return a[2] - b[2] < 0.5 * dist(a, b)
+
+
+def _kind(parts: Sequence[str]) -> str:
+    """Return which limb the names of a chain tell it to be."""
+    if "OTHER" in parts[:2]:
+        return "OTHER"
+    legs, arms = (sum([part in known for part in parts]) for known in (LEG_PARTS, ARM_PARTS))
+    if {"LEG", "SHIN", "THIGH"} & set(parts) and legs > arms:
+        return "LEG"
+    if {"ARM", "FOREARM", "UPPER_ARM"} & set(parts) and arms > legs:
+        return "ARM"
+    return ""
+
+
+def limbs_of(figure: Figure) -> list[Limb]:
+    """Return the arms and legs, and limbs of the face, that occur in pairs."""
+    side = figure.side
+    starts = [i for i in figure.body if side[i] != 0 and side.get(figure.bones[i].parent, 0) == 0]
+    chains = [_Chain(figure, i) for i in starts if figure.children[i]]
+    pairs = _twins([chain for chain in chains if chain.kind != "OTHER"])
+    kinds = [_kind_in_pose(pair, pairs) for pair in pairs]
+    found: list[Limb] = []
+    for pair, kind in zip(pairs, kinds, strict=True):
+        if not kind or (kind == "LEG" and _is_cloth(pair, pairs, kinds)):
+            continue
+        lower, other = sorted(pair, key=lambda chain: chain.low)
+        first, last = _ends(lower, kind)
+        same = lower.parts[: last + 1] == other.parts[: last + 1]
+        own = (first, last) if same else _ends(other, kind)
+        limbs = [_limb(lower, kind, first, last), _limb(other, kind, *own)]
+        found += [limb for limb in limbs if limb.bones] if all(one.bones for one in limbs) else []
+    return found
+
+
+def _twins(chains: Sequence[_Chain]) -> list[tuple[_Chain, _Chain]]:
+    """Return pairs of chains on either side of a bone: by their names, else by their lengths."""
+    pairs: list[tuple[_Chain, _Chain]] = []
+    rights = [chain for chain in chains if chain.side < 0]
+    for left in [chain for chain in chains if chain.side > 0]:
+        found = [right for right in rights if right.trunk == left.trunk]
+        twin = min(found, key=lambda right: _difference(left, right), default=None)
+        if twin is not None and _difference(left, twin) < UNLIKE:
+            rights.remove(twin)
+            pairs.append((left, twin))
+    return pairs
+
+
+def _difference(a: _Chain, b: _Chain) -> float:
+    """Return how different chains are: negative if they have the same name."""
+    stems = a.figure.names.stems
+    longest = max(a.size, b.size)
+    share = abs(a.size - b.size) / longest if longest else 0.0
+    has_name = bool(stems[a.path[0]]) and a.figure.evidence == "NAMES"
+    return share - 2.0 if has_name and stems[a.path[0]] == stems[b.path[0]] else share
+
+
+def _kind_in_pose(pair: tuple[_Chain, _Chain], pairs: Sequence[tuple[_Chain, _Chain]]) -> str:
+    """Return what a pair of chains is by names and shape; empty if it is no limb."""
+    chain = min(pair, key=lambda one: one.low)
+    named = chain.kind or max(pair, key=lambda one: one.low).kind
+    others = [one for one in pairs if one is not pair and "LEG" in (one[0].kind, one[1].kind)]
+    has_end = chain.find(("FOOT", "HAND"), 2) >= 0
+    if named and (len(chain.path) > 2 or chain.lower() >= 0):
+        if named == "LEG" and has_end and _share(chain) > LIFTED:
+            return "ARM" if any(min(map(_share, one)) < LIFTED for one in others) else "LEG"
+        if named == "ARM" and _is_low(chain) and any(_stand(chain, one[0]) for one in others):
+            return "LEG"
+        return named
+    height = chain.figure.height
+    if len(chain.path) < 3 or chain.size < LIMB_MIN * height:
+        return ""
+    if not _is_low(chain):
+        # What begins at the height of a leg on the same bone is a skirt.
+        legs = [one[0] for one in pairs if one[0].trunk == chain.trunk and _is_low(one[0])]
+        return "" if any(chain.high <= leg.high + 0.01 * height for leg in legs) else "ARM"
+    starts_low = chain.high < LEG_START_MIN * height or chain.high - chain.low < 0.5 * chain.high
+    return "" if starts_low else "LEG"
+
+
+def _is_low(chain: _Chain) -> bool:
+    return chain.low <= LEG_END_MAX * chain.figure.height
+
+
+def _share(chain: _Chain) -> float:
+    """Return the height of the lowest joint of a chain as a fraction of its first one's."""
+    return chain.low / chain.high if chain.high > 0.0 else 0.0
+
+
+def _stand(front: _Chain, hind: _Chain) -> bool:
+    """Return whether two limbs both lead down from a trunk that is nearer to level than upright."""
+    way = sub(front.heads[0], hind.heads[0])
+    leads_down = [one.high - one.low > 0.5 * one.size for one in (front, hind)]
+    return abs(way[2]) < hypot(way[0], way[1]) and all(leads_down)
+
+
+def _is_cloth(
+    pair: tuple[_Chain, _Chain], pairs: Sequence[tuple[_Chain, _Chain]], kinds: Sequence[str]
+) -> bool:
+    """Return whether a leg ends higher than another one on the same bone."""
+    lows = [
+        min(one[0].low, one[1].low)
+        for one, kind in zip(pairs, kinds, strict=True)
+        if kind == "LEG" and one[0].trunk == pair[0].trunk
+    ]
+    height = pair[0].figure.height
+    return min(pair[0].low, pair[1].low) - min(lows) > CLOTHES_RISE * height
+
+
+def _limb(chain: _Chain, kind: str, first: int, last: int) -> Limb:
+    path = chain.path
+    end, beyond = (path[k] if k < len(path) else -1 for k in (last, last + 1))
+    bones = tuple(path[first:last])
+    halves = tuple([path[k] for k in range(first + 1, min(last, len(path))) if chain.halves[k]])
+    if len(bones) - len(halves) < 2:
+        halves = ()  # Its two bones may have one name.
+    is_bare = end < 0 or (beyond < 0 and chain.parts[last] in ("SHIN", "FOREARM"))
+    carriers = tuple(path[:first])
+    return Limb(kind, chain.side, chain.trunk, carriers, bones, end, beyond, halves, is_bare)
+
+
+def _ends(chain: _Chain, kind: str) -> tuple[int, int]:
+    """Return the indices of the first bone of a limb and of its hand or foot.
+
+    Without a hand or foot the latter is the number of bones.
+    """
+    lower, count = chain.lower(), len(chain.path)
+    last = chain.find(("FOOT", "HAND"), max(lower + 1, 2))
+    if lower >= 0:
+        after = next((k for k in range(lower + 1, count) if not chain.halves[k]), count)
+        first = lower - 1
+        while first > 0 and chain.halves[first]:
+            first -= 1
+        if after == count:
+            return _without_end(chain, kind, first, lower)
+    elif last >= 0:
+        first, after = _carriers(chain, kind, last), last
+    else:
+        first = _carriers(chain, kind, count - 1)
+        after = first + 2 if kind == "LEG" else _wrist(chain, first)
+    last = last if last >= 0 else after if lower >= 0 or kind == "ARM" else count - 1
+    return first, _ankle(chain, first, after, last) if kind == "LEG" else last
+
+
+def _without_end(chain: _Chain, kind: str, first: int, lower: int) -> tuple[int, int]:
+    """Return the ends of a limb that ends with the bone below its knee or elbow.
+
+    That bone reaches with its tail, unless an importer had to guess it: then it is the end.
+    """
+    bends = [
+        k
+        for k in range(lower + 1)
+        if chain.parts[k] != "GIRDLE"
+        and not chain.halves[k]
+        and not (kind == "LEG" and chain.is_level(k))
+    ]
+    first = bends[0] if len(bends) > 2 else first
+    last = chain.figure.bones[chain.path[lower]]
+    if dist(last.head, last.tail) > TAIL_MIN * dist(*chain.heads[lower - 1 : lower + 1]):
+        return first, len(chain.path)
+    first = min(first, max(0, lower - 2))
+    return (first, lower) if lower - first > 1 else (first, len(chain.path))
+
+
+def _carriers(chain: _Chain, kind: str, last: int) -> int:
+    """Return the number of carriers of a limb that ends at an index at the latest."""
+    heads, parts = chain.heads, chain.parts
+    if kind == "ARM" and parts[last] == "HAND":
+        bends = [k for k in range(last) if not chain.halves[k]]
+        if len(bends) > 2:
+            return bends[-2]
+        return next((k for k in range(last - 2) if parts[k] != "GIRDLE"), last - 2)
+    count = 0
+    while count + 2 < last:
+        size, after = dist(*heads[count : count + 2]), _ahead(heads[count:], kind)
+        short = size < (0.6 if kind == "LEG" else 0.8) * after
+        level_leg = kind == "LEG" and chain.is_level(count)
+        if not (short or level_leg or parts[count] == "GIRDLE"):
+            break
+        count += 1
+    return count
+
+
+def _ahead(heads: Sequence[Vec], kind: str) -> float:
+    """Return the length of the bone after the first of some bones.
+
+    An upper arm may be split in two, and either half is as long as a clavicle. If the first bone is
+    not in line with the next one, all those count that are.
+    """
+    least = NO_LENGTH * sum([dist(a, b) for a, b in pairwise(heads)])
+    ways = [sub(b, a) for a, b in pairwise(heads)]
+    first = unit(ways[0]) if length(ways[0]) > least else None
+    line: Vec | None = None
+    size = 0.0
+    for way in ways[1:]:
+        own = unit(way) if length(way) > least else None
+        if line is not None and own is not None:
+            is_one = kind == "LEG" or (first is not None and dot(first, line) >= IN_LINE)
+            if is_one or dot(line, own) < IN_LINE:
+                break
+        size += length(way)
+        line = line or own
+    return size
+
+
+def _ankle(chain: _Chain, first: int, least: int, otherwise: int) -> int:
+    """Return the index of the joint that is the ankle in a pose that stands.
+
+    Args:
+        chain: The chain.
+        first: The index of the hip.
+        least: The first index that may be the ankle.
+        otherwise: The result if none stands low enough.
+    """
+    heads, floor = chain.heads, chain.figure.floor
+    hip = heads[first][2] - floor or inf
+    for k in range(least, len(heads)):
+        share = (heads[k][2] - floor) / hip
+        if share <= FOOT_MAX:
+            return k
+        if share <= ANKLE_MAX and k + 1 < len(heads):
+            way = sub(heads[k + 1], heads[k])
+            if hypot(way[0], way[1]) >= FLAT * abs(way[2]):
+                return k
+    return otherwise
+
+
+def _wrist(chain: _Chain, first: int) -> int:
+    """Return the index of the hand without a name.
+
+    It is the first bone with several fingers, else the third one that does not twist.
+    """
+    figure, path = chain.figure, chain.path
+    for k in range(first + 2, len(path)):
+        here = figure.heads[path[k]]
+        fingers = [i for i in figure.children[path[k]] if figure.children[i]]
+        sizes = sorted([dist(here, figure.heads[i]) + figure.reach[i] for i in fingers])
+        if len(sizes) > 1 and sizes[-2] > THUMB_MIN * sizes[-1]:
+            return k
+    bends = [k for k in range(first, len(path)) if not TWIST & set(figure.names.words[path[k]])]
+    return bends[2] if len(bends) > 2 else len(path) - 1
+
+
+def is_segment(names: Sequence[str], joints: Sequence[Vec]) -> bool:
+    """Return whether a bone is the second half of a bone that is split in order to twist.
+
+    Args:
+        names: The names of its parent and of itself.
+        joints: The head of its parent, its own, and that of its child.
+    """
+    a, b, c = joints
+    first, second = unit(sub(b, a)), unit(sub(c, b))
+    if first is None or second is None or dot(first, second) < IN_LINE:
+        return False
+    words = words_of(names[1])
+    before, own = (re.sub(r"[\d._ -]+", "", name) for name in names)
+    return bool(TWIST & set(words)) or (before == own and part_of(words) != "")

@@ -1,0 +1,248 @@
+"""What the names of bones say: which side they are on, and which part of the body they are.
+
+The words are those of game engines, capture systems, character generators and animators, with
+those of MikuMikuDance in Japanese. Numbers do not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+JAPANESE: Final = {
+    "足首": "ankle",
+    "足先": "toe",
+    "つま先": "toe",
+    "爪先": "toe",
+    "足": "leg",
+    "ひざ": "knee",
+    "膝": "knee",
+    "手首": "wrist",
+    "手捩": "forearm twist",
+    "腕": "arm",
+    "ひじ": "elbow",
+    "肘": "elbow",
+    "左": "left",
+    "右": "right",
+    "肩": "shoulder",
+    "捩": "twist",
+    "親指": "thumb",
+    "人指": "index",
+    "人差指": "index",
+    "中指": "middle",
+    "薬指": "ring",
+    "小指": "pinky",
+    "上半身": "spine",
+    "下半身": "pelvis",
+    "腰": "waist",
+    "首": "neck",
+    "頭": "head",
+    "目": "eye",
+    "顎": "jaw",
+    "舌": "tongue",
+    "耳": "ear",
+    "髪": "hair",
+    "胸": "breast",
+    "袖": "sleeve",
+    "スカート": "skirt",
+    "しっぽ": "tail",
+    "尻尾": "tail",
+    "翼": "wing",
+    "羽": "wing",
+    "\uff29\uff2b": "ik",
+}
+"""Words of the names that MikuMikuDance gives to bones; the last one has full-width letters."""
+
+COMPOUNDS: Final = {
+    "upperarm": "upper arm",
+    "uparm": "upper arm",
+    "lowerarm": "lower arm",
+    "foretwist": "forearm twist",
+    "upperleg": "upper leg",
+    "upleg": "upper leg",
+    "lowerleg": "lower leg",
+    "lowleg": "lower leg",
+    "foreleg": "front leg",
+    "frontleg": "front leg",
+    "backleg": "back leg",
+    "hindleg": "hind leg",
+    "rearleg": "rear leg",
+    "lowarm": "lower arm",
+    "shldr": "shoulder",
+    "toebase": "toe",
+    "toes": "toe",
+    "legs": "leg",
+    "arms": "arm",
+    "ears": "ear",
+}
+"""Words that are written as one, or shortened."""
+
+GIRDLE: Final = {
+    "buttock",
+    "clavicle",
+    "collar",
+    "collarbone",
+    "haunch",
+    "hip",
+    "pelvis",
+    "scapula",
+    "shoulder",
+}
+"""Words in the names of bones between trunk and limb, if two bones that bend come after."""
+
+FACE: Final = {"chin", "face", "jaw", "nose"}
+TWIST: Final = {"part", "roll", "twist"}
+HAND: Final = {"hand", "wrist"}
+SIDES: Final = {"l": 1, "left": 1, "lf": 1, "lft": 1, "r": -1, "right": -1, "rt": -1, "rgt": -1}
+NOT_BODY: Final = {"ik", "pole", "ctrl", "control", "target", "mch", "drv"}
+"""Words in the names of bones that are controls or mechanisms."""
+
+TRUNK: Final = {
+    "abdomen",
+    "chest",
+    "head",
+    "hip",
+    "hips",
+    "neck",
+    "pelvis",
+    "spine",
+    "torso",
+    "waist",
+}
+"""Words in the names of bones on the median plane, unless they have a side."""
+
+UPPER: Final = {"u", "up", "upper"}
+LOWER: Final = {"low", "lower"}
+"""Words that tell the two bones of a limb apart, beside ``arm`` or ``leg``."""
+
+OTHER: Final = {
+    "accessory",
+    "antenna",
+    "antler",
+    "backpack",
+    "bag",
+    "bagpack",
+    "belt",
+    "braid",
+    "breast",
+    "brow",
+    "bust",
+    "cape",
+    "cheek",
+    "cloak",
+    "cloth",
+    "coat",
+    "dress",
+    "ear",
+    "eye",
+    "eyebrow",
+    "eyelid",
+    "feather",
+    "fin",
+    "hair",
+    "horn",
+    "jaw",
+    "lip",
+    "mouth",
+    "pectoral",
+    "pigtail",
+    "ponytail",
+    "rib",
+    "ribbon",
+    "ribs",
+    "rope",
+    "scarf",
+    "skirt",
+    "sleeve",
+    "strap",
+    "sword",
+    "tail",
+    "teeth",
+    "tentacle",
+    "tongue",
+    "weapon",
+    "whisker",
+    "wing",
+    "wire",
+}
+"""Words in the names of what is neither trunk nor limb."""
+
+PARTS: Final = (
+    ("TOE", {"ball", "claw", "metatarsal", "metatarsals", "toe"}),
+    (
+        "FINGER",
+        {
+            "carpal",
+            "digit",
+            "finger",
+            "index",
+            "little",
+            "metacarpal",
+            "middle",
+            "pinky",
+            "ring",
+            "thumb",
+        },
+    ),
+    ("FOOT", {"ankle", "foot", "hoof", "paw"}),
+    ("HAND", {"fist", "palm", *HAND}),
+    ("GIRDLE", GIRDLE),
+    ("SHIN", {"calf", "crus", "knee", "shin", "tibia"}),
+    ("THIGH", {"femur", "thigh"}),
+    ("FOREARM", {"elbow", "forearm", "radius", "ulna"}),
+    ("UPPER_ARM", {"humerus"}),
+)
+"""The parts of limbs with their words; the first one that has a word of a name is its part."""
+
+LEG_PARTS: Final = {"FOOT", "LEG", "SHIN", "THIGH", "TOE"}
+ARM_PARTS: Final = {"ARM", "FINGER", "FOREARM", "HAND", "UPPER_ARM"}
+
+_JAPANESE = "|".join(sorted(JAPANESE, key=len, reverse=True))
+WORDS: Final = re.compile(
+    rf"{_JAPANESE}|(?<![A-Za-z])[LR](?=[A-Z]{{1,2}}[a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+"
+)
+
+KNOWN: Final = {"arm", "leg", *TRUNK, *COMPOUNDS}.union(*(words for _, words in PARTS))
+"""Words before which a single ``l`` or ``r`` is a side, as in ``lknee``."""
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a bone's name, in lower case, without numbers; Japanese in English.
+
+    A prefix that ends in a colon is ignored.
+    """
+    found: list[str] = []
+    words: list[str] = WORDS.findall(name.rpartition(":")[2])
+    for word in words:
+        known = JAPANESE.get(word, word.lower())
+        if known[0] in "lr" and known[1:] in KNOWN and known not in KNOWN:
+            found.append(known[0])
+            known = known[1:]
+        found += COMPOUNDS.get(known, known).split()
+    return found
+
+
+def side_of(name: str) -> int:
+    """Return 1 for a name with a word for left, -1 for right, and 0 for neither or both."""
+    return sum({SIDES[word] for word in words_of(name) if word in SIDES})
+
+
+def part_of(words: Iterable[str]) -> str:
+    """Return the part of a limb that the words of a name tell, one of `PARTS` or a bone of a limb.
+
+    ``'ARM'`` and ``'LEG'`` may be the whole limb or either of its bones. ``'OTHER'`` is part of
+    no limb, and an empty string says nothing.
+    """
+    own = set(words)
+    if OTHER & own:
+        return "OTHER"
+    for part, known in PARTS:
+        if known & own:
+            return part
+    if "leg" in own:
+        return "THIGH" if UPPER & own else "SHIN" if LOWER & own else "LEG"
+    if "arm" in own:
+        is_lower = (LOWER | {"f", "fore"}) & own  # The fore leg of an animal is its front leg.
+        return "UPPER_ARM" if UPPER & own else "FOREARM" if is_lower else "ARM"
+    return ""

@@ -1,0 +1,125 @@
+"""Skeletons of many programs are recognized whole by their names, standing or from a capture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import cos, dist, pi, sin
+
+import pytest
+from families import FAMILIES, Joint, joints_of, standing, walking
+
+from fabrik_solver.core.vectors import Vec, add, dot
+from fabrik_solver.motion.anatomy import Anatomy, RestBone, recognize
+
+YAW = 0.7
+"""The direction of the captured figure."""
+
+NAMED = ("makehuman", "quaternius", "rigify")
+"""Families of which only names tell the limbs: two clavicles, feet elsewhere, a single finger."""
+
+BEYOND_HEAD = ("biped", "valve", "vroid")
+"""Families of which only names tell the head: hair or a pointer goes on from it."""
+
+
+def rest_of(joints: Sequence[Joint], way: Vec, mirrored: bool) -> list[Vec]:
+    """Return a rest pose that is none: each bone along the same axis of its parent."""
+    known = {joint.name: joint for joint in joints}
+    heads: dict[str, Vec] = {"": (0.0, 0.0, 0.0)}
+    for joint in joints:
+        size = dist(joint.head, known[joint.parent].head) if joint.parent else 0.0
+        size = -size if mirrored and joint.side < 0 else size
+        x, y, z = way
+        heads[joint.name] = add(heads[joint.parent], (size * x, size * y, size * z))
+    return [heads[joint.name] for joint in joints]
+
+
+def bones_of(joints: Sequence[Joint], heads: Sequence[Vec], names: bool = True) -> list[RestBone]:
+    """Return the bones of joints, at other places; bones without a parent deform nothing."""
+    index = {joint.name: i for i, joint in enumerate(joints)}
+    return [
+        RestBone(
+            joint.name if names else f"Bone.{i:03}",
+            index.get(joint.parent, -1),
+            head,
+            (head[0] + 0.1, head[1], head[2]),
+            joint.parent != "",
+        )
+        for i, (joint, head) in enumerate(zip(joints, heads, strict=True))
+    ]
+
+
+def check(
+    name: str, joints: Sequence[Joint], found: Anatomy, front: Vec, has_head: bool = True
+) -> None:
+    """Compare what was recognized with the family."""
+    names = {i: joint.name for i, joint in enumerate(joints)} | {-1: ""}
+    limbs = {(limb.kind, names[limb.end], *map(names.get, limb.bones)) for limb in found.limbs}
+    parts = FAMILIES[name].parts
+    assert limbs == {(kind, end, *line) for kind, end, line in parts if kind in ("ARM", "LEG")}
+    assert all(joints[limb.bones[0]].side == limb.side for limb in found.limbs)
+    assert dot(found.front, front) > 0.98
+    spine = next(line for kind, _, line in parts if kind == "SPINE")
+    assert [names[i] for i in found.spine[: len(spine)]] == spine
+    assert not has_head or ("HEAD", names[found.head]) in [part[:2] for part in parts]
+    assert found.missing() == ([] if all(end for _, end, _ in parts) else ["FEET"])
+
+
+@pytest.mark.parametrize("arm", [0.0, 50.0, 80.0])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_standing_figures_are_recognized_at_rest(name: str, arm: float) -> None:
+    joints = joints_of(FAMILIES[name], standing(arm))
+    found = recognize(bones_of(joints, [joint.head for joint in joints]))
+    check(name, joints, found, (0.0, -1.0, 0.0))
+    assert found.pose == -1 and found.sureness > 0.9
+
+
+def capture(name: str, way: Vec, mirrored: bool, names: bool) -> tuple[list[Joint], Anatomy]:
+    """Recognize a walk, given a rest pose that is none."""
+    layout = FAMILIES[name]
+    joints = joints_of(layout, standing(0.0))
+    walk = [joints_of(layout, walking(2.0 * pi * k / 8, YAW)) for k in range(9)]
+    bones = bones_of(joints, rest_of(joints, way, mirrored), names)
+    return joints, recognize(bones, [[joint.head for joint in pose] for pose in walk])
+
+
+REST_AXES = [((1.0, 0.0, 0.0), False), ((1.0, 0.0, 0.0), True), ((0.0, 0.0, 1.0), False)]
+
+
+@pytest.mark.parametrize(("way", "mirrored"), REST_AXES, ids=["x", "mirrored", "z"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_captures_are_recognized_from_the_clip(name: str, way: Vec, mirrored: bool) -> None:
+    joints, found = capture(name, way, mirrored, names=True)
+    check(name, joints, found, (sin(YAW), -cos(YAW), 0.0))
+    assert found.pose >= 0 and found.sureness > 0.9
+
+
+@pytest.mark.parametrize(("way", "mirrored"), REST_AXES, ids=["x", "mirrored", "z"])
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name not in NAMED])
+def test_captures_without_names_are_recognized_by_twin_chains(
+    name: str, way: Vec, mirrored: bool
+) -> None:
+    joints, found = capture(name, way, mirrored, names=False)
+    check(name, joints, found, (sin(YAW), -cos(YAW), 0.0), has_head=name not in BEYOND_HEAD)
+    assert found.evidence == "SHAPE" and found.pose >= 0
+
+
+@pytest.mark.parametrize("arm", [0.0, 50.0])
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name not in NAMED])
+def test_standing_figures_without_names_are_recognized_by_symmetry(name: str, arm: float) -> None:
+    joints = joints_of(FAMILIES[name], standing(arm))
+    found = recognize(bones_of(joints, [joint.head for joint in joints], names=False))
+    check(name, joints, found, (0.0, -1.0, 0.0), has_head=name not in BEYOND_HEAD)
+    assert found.evidence == "AXIS" and found.pose == -1
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_names_alone_tell_the_parts(name: str) -> None:
+    """Without a pose only the directions are unknown, and it says that it is not sure."""
+    joints = joints_of(FAMILIES[name], standing(0.0))
+    found = recognize(bones_of(joints, rest_of(joints, (1.0, 0.0, 0.0), False)))
+    check(name, joints, found, found.front)
+    assert found.sureness < 0.5
+
+
+def test_there_are_thirty_families() -> None:
+    assert len(FAMILIES) >= 30

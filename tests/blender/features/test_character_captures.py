@@ -1,0 +1,221 @@
+"""Captures whose rest pose is none are recognized from their animation, and set up."""
+
+from __future__ import annotations
+
+from math import cos, radians, sin
+from pathlib import Path
+from typing import Any
+
+import bpy
+import pytest
+from characters import FAMILIES, make_capture
+from mathutils import Matrix, Vector
+from rigs import activate, as_strip, evaluated, go
+
+from addon.blender.character import Character, character_of
+from addon.blender.clip import Clip
+from addon.editing.limb import Limb, find_limbs
+
+pytestmark = pytest.mark.usefixtures("empty_file")
+
+YAW = 0.7
+DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
+"""Where captures and characters of others lie, if there are any."""
+
+
+def check(name: str, character: Character, front: Vector) -> None:
+    """Compare the recognized arms, legs and head with those of a family."""
+    names, anatomy = character.names, character.anatomy
+    limbs = {
+        (limb.kind, names[limb.end] if limb.end >= 0 else "", *(names[i] for i in limb.bones))
+        for limb in anatomy.limbs
+    }
+    parts = FAMILIES[name].parts
+    assert limbs == {(kind, end, *line) for kind, end, line in parts if kind in ("ARM", "LEG")}
+    assert ("HEAD", names[anatomy.head]) in [part[:2] for part in parts]
+    assert character.front.dot(front) > 0.98
+    assert character.frame is not None and 1.4 < character.size < 1.9
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_captures_are_recognized_and_limbs_found_from_hand_and_foot(name: str) -> None:
+    rig = make_capture(name, YAW)
+    check(name, character_of(rig), Vector((sin(YAW), -cos(YAW), 0.0)))
+    for kind, end, line in FAMILIES[name].parts:
+        if kind in ("ARM", "LEG"):
+            (limb, is_end), *_ = find_limbs(rig, [end or line[-1]])
+            assert (limb.kind, limb.hand, limb.bones) == (kind, end, tuple(line))
+            assert is_end == bool(end)
+
+
+@pytest.mark.parametrize("name", ["genesis 8", "lafan", "mmd", "smpl", "unreal 5"])
+def test_limbs_are_found_from_hand_and_foot_without_names(name: str) -> None:
+    rig = make_capture(name, YAW)
+    other = {bone.name: f"Bone.{i:03}" for i, bone in enumerate(rig.data.bones)}
+    for before, after in other.items():
+        rig.data.bones[before].name = after
+    bpy.context.view_layer.update()
+    for kind, end, line in FAMILIES[name].parts:
+        if kind in ("ARM", "LEG"):
+            found = find_limbs(rig, [other[end]])
+            assert found == [(Limb(tuple(other[bone] for bone in line), other[end], kind), True)]
+
+
+@pytest.mark.parametrize("up", ["Y", "lying", "strip"])
+def test_up_is_told_by_the_animation(up: str) -> None:
+    """As with an importer that leaves Y up, or an object that lies; and from an NLA strip."""
+    rig = make_capture("lafan", YAW)
+    front = Vector((sin(YAW), -cos(YAW), 0.0))
+    if up == "strip":
+        as_strip(rig)
+    elif up == "lying":
+        rig.rotation_euler.x = radians(-90.0)
+    else:
+        turn = Matrix.Rotation(radians(-90.0), 4, "X")
+        rig.data.transform(turn)
+        front = turn @ front
+    bpy.context.view_layer.update()
+    check("lafan", character_of(rig), front)
+
+
+def world_heads(rig: bpy.types.Object) -> list[dict[str, Vector]]:
+    found = []
+    for frame in range(1, 10):
+        go(frame)
+        posed = evaluated(rig)
+        found.append({bone.name: posed.matrix_world @ bone.head for bone in posed.pose.bones})
+    return found
+
+
+@pytest.mark.parametrize("name", ["genesis 8", "lafan", "mmd", "makehuman"])
+def test_captures_are_set_up_without_moving(name: str) -> None:
+    rig = make_capture(name, YAW)
+    activate(rig)
+    before = world_heads(rig)
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    assert {item.bone for item in rig.fabrik.constraints} == {
+        end for _, end, _ in FAMILIES[name].parts
+    }
+    after = world_heads(rig)
+    moved = [(a[bone] - b[bone]).length for a, b in zip(before, after, strict=True) for bone in a]
+    assert max(moved) < 1e-3
+
+
+@pytest.mark.parametrize("mode", ["QUATERNION", "AXIS_ANGLE", "XYZ", "ZYX"])
+def test_a_clip_has_the_poses_that_blender_evaluates(mode: str) -> None:
+    rig = make_capture("smpl", YAW)
+    rig.animation_data_clear()
+    names = [bone.name for bone in rig.pose.bones]
+    for k, bone in enumerate(rig.pose.bones):
+        bone.rotation_mode = mode
+        path = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(
+            mode, "rotation_euler"
+        )
+        bone.bone.use_inherit_rotation = k % 5 != 3
+        bone.bone.inherit_scale = ("FULL", "NONE", "ALIGNED")[k % 3]
+        for frame in (1, 20):
+            count = len(getattr(bone, path))
+            setattr(bone, path, [sin(frame + k + i) for i in range(count)])
+            bone.location = (0.1 * sin(k + frame), 0.0, 0.05)
+            bone.scale = (1.0, 1.0 + 0.2 * sin(k * frame), 1.1)
+            for channel in (path, "location", "scale"):
+                bone.keyframe_insert(channel, frame=frame)
+    clip = Clip(rig)
+    assert (clip.frames[0], clip.frames[-1]) == (1.0, 20.0)
+    for frame in clip.frames:
+        found = clip.matrices(frame)
+        bpy.context.scene.frame_set(int(frame), subframe=frame % 1.0)
+        posed = evaluated(rig).pose.bones
+        for name in names:
+            assert max(
+                abs(a - b) for p, q in zip(found[name], posed[name].matrix, strict=True)
+                for a, b in zip(p, q, strict=True)
+            ) < 2e-5  # fmt: skip
+
+
+def test_what_is_missing_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+    rig = make_capture("quaternius", YAW)
+    activate(rig)
+    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
+    assert (
+        "Recognized 2 arms, 1 spine and 1 head, at frame" in (text := capfd.readouterr().out)
+        and "No hand or foot is a child of “LowerLeg.L” and “LowerLeg.R”" in text
+    )
+    with pytest.raises(RuntimeError, match="The rest pose of “quaternius” does not stand"):
+        bpy.ops.fabrik.gait_add()
+
+
+def load(path: Path) -> bpy.types.Object:
+    """Import a file, and return its armature."""
+    done: Any = {
+        ".bvh": bpy.ops.import_anim.bvh,
+        ".fbx": bpy.ops.import_scene.fbx,
+        ".glb": bpy.ops.import_scene.gltf,
+    }
+    if path.suffix == ".blend":
+        try:
+            bpy.ops.wm.open_mainfile(filepath=str(path))
+        except RuntimeError:
+            pytest.skip(f"{path.name} is of a newer Blender")
+    else:
+        done[path.suffix](filepath=str(path))
+    return next(ob for ob in bpy.data.objects if ob.type == "ARMATURE")
+
+
+ARMS_AND_LEGS = ["ARM", "ARM", "LEG", "LEG"]
+FOUR_LEGS = ["LEG"] * 4
+OTHERS: dict[str, tuple[list[str], set[str], list[str]]] = {
+    "Fox.glb": (FOUR_LEGS, {"b_LeftUpperArm_09", "b_LeftLeg01_015"}, []),
+    "bn1_dash_normal_001.bvh": (ARMS_AND_LEGS, {"UpperArm_L", "UpperLeg_L"}, []),
+    "cmu_02_03.bvh": (ARMS_AND_LEGS, {"LeftArm", "LeftUpLeg"}, []),
+    "cmu_05_01.bvh": (ARMS_AND_LEGS, {"lshoulder", "lhip"}, []),
+    "cmu_49_04.bvh": (ARMS_AND_LEGS, {"LeftArm", "LeftUpLeg"}, []),
+    "egg_walking.bvh": (ARMS_AND_LEGS, {"LeftArm", "LeftUpLeg"}, []),
+    "kaykit_knight.glb": (ARMS_AND_LEGS, {"upperarm.l", "upperleg.l"}, []),
+    "m2m_dragon.blend": (FOUR_LEGS, {"FrontUpperLeg_L", "BackUpperLeg_L"}, []),
+    "m2m_human-addon-animations.glb": (
+        ARMS_AND_LEGS,
+        {"DEF-upper_arm.L", "DEF-thigh.L"},
+        [],
+    ),
+    "m2m_human.blend": (ARMS_AND_LEGS, {"upperarm_l", "thigh_l"}, []),
+    "m2m_kaiju.blend": (ARMS_AND_LEGS, {"Front_Leg_Upper_L", "Back_Leg_Upper_L"}, []),
+    "m2m_quad-creature-animations.glb": (
+        FOUR_LEGS,
+        {"Front_Leg_Upper.L", "Back_Leg_Upper.L"},
+        [],
+    ),
+    "mannequiny.glb": (ARMS_AND_LEGS, {"upperarm.l", "thigh.l"}, []),
+    "q_Trex.glb": (ARMS_AND_LEGS, {"FrontUpLeg.L", "BackLeg.L"}, ["FEET"]),
+    "q_Wolf.glb": (FOUR_LEGS, {"FrontShoulder.L", "BackLeg.L"}, ["FEET"]),
+    "seedsan.fbx": (ARMS_AND_LEGS, {"upper_arm.L", "thigh.L"}, []),
+    "xia_neutral_01_000.bvh": (ARMS_AND_LEGS, {"LeftArm", "LeftUpLeg"}, []),
+}
+"""Kinds of limbs, the first bones of those on the left, and what is missing."""
+
+
+@pytest.mark.skipif(not (DATA / "q_Wolf.glb").exists(), reason="q_Wolf.glb is not there")
+def test_a_wolf_without_paws_walks_on_four_legs_above_the_ground(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    rig = load(DATA / "q_Wolf.glb")
+    activate(rig)
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    assert "No hand or foot is a child of “BackLowerLeg.L”" in capfd.readouterr().out
+    legs = {leg.constraint: leg.height for leg in rig.fabrik.gaits[0].legs}
+    assert legs.keys() == {f"{end}LowerLeg.{side}" for end in ("Front", "Back") for side in "LR"}
+    size = character_of(rig).size
+    assert all(0.3 * size < height < 0.6 * size for height in legs.values())
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_characters_of_others_are_recognized(name: str) -> None:
+    if not (DATA / name).exists():
+        pytest.skip(f"{name} is not beside the checkout")
+    character = character_of(load(DATA / name))
+    anatomy = character.anatomy
+    kinds, lefts, missing = OTHERS[name]
+    assert sorted(limb.kind for limb in anatomy.limbs) == kinds
+    found = {character.names[limb.bones[0]] for limb in anatomy.limbs if limb.side > 0}
+    assert (found, anatomy.missing()) == (lefts, missing)
+    assert "head" in character.names[anatomy.head].lower()
