@@ -201,21 +201,53 @@ class Hip(PrePassBone):
 def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
     """Yield the hips of an armature's legs; a problem of a hip is reported by its legs."""
     hips: dict[int, Hip] = {}
+    carrier = _carrier(rig, chains)
     for chain in chains:
         if chain.problem or not isinstance(chain.goal_source, GroundGoal):
             continue
         given = ground_settings(settings(rig.object).constraints[chain.item])
-        if not given.hip:
+        if not given.use_hip:
             continue
-        try:
-            bone = _hip_bone(rig, chain, given)
-        except ProblemError as problem:
-            chain.problem = str(problem)
+        bone = carrier
+        if given.hip:
+            try:
+                bone = _hip_bone(rig, chain, given)
+            except ProblemError as problem:
+                chain.problem = str(problem)
+                continue
+        if bone < 0:
             continue
         if bone not in hips:
             hips[bone] = Hip(rig, bone, [], [rig.slot(LOCATION, bone)], is_timed=True)
         hips[bone].chains.append(chain)
     yield from hips.values()
+
+
+def _carrier(rig: Skeleton, chains: Sequence[ChainPlan]) -> int:
+    """Return the bone that carries all legs on the ground whose hip is not set.
+
+    -1 if there are no two of them, or if it cannot be moved for them.
+    """
+    legs: list[ChainPlan] = []
+    for chain in chains:
+        if not isinstance(chain.goal_source, GroundGoal) or chain.problem:
+            continue
+        given = ground_settings(settings(rig.object).constraints[chain.item])
+        if given.use_hip and not given.hip:
+            legs.append(chain)
+    if len(legs) < 2:
+        return -1
+    above = [rig.chain_up(leg.bones[0])[:-1] for leg in legs]
+    common = [bone for bone in above[0] if all(bone in line for line in above)]
+    while common:
+        bone = common.pop()
+        try:
+            for leg in legs:
+                _refuse_unmovable(rig, leg, bone)
+        except ProblemError:
+            continue
+        return bone
+    return -1
 
 
 def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
@@ -233,15 +265,24 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
             name=name,
             bones=rig.names[chain.bones[0]],
         )
+    _refuse_unmovable(rig, chain, bone)
+    return bone
+
+
+def _refuse_unmovable(rig: Skeleton, chain: ChainPlan, bone: int) -> None:
+    """Refuse a hip that cannot be moved for a leg.
+
+    Raises:
+        ProblemError: With the reason.
+    """
     refuse_connected(rig, bone, msg("choose another hip"))
     target = chain.target
     if target is not None and (rig.object, bone) in walk_dependencies([node_at(target)], parents):
         raise ProblemError(
             "The target depends on the hip “{name}”, which is moved for it (dependency cycle): "
             "parent the target to something else, or choose another hip",
-            name=name,
+            name=rig.names[bone],
         )
-    return bone
 
 
 def _within(found: dict[int, Value], frames: range) -> dict[int, Value]:

@@ -21,6 +21,7 @@ from ...ui.wording import length_text
 from ..bake.operators import Baking
 from ..simulation import history
 from .goal import found_floor
+from .hips import Hip
 from .recording import tracks_of
 from .settings import FabrikGround, ground_settings
 
@@ -49,13 +50,24 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
     lock = rest.column(align=True)
     lock.active = given.use_lock
     _draw_all(lock, given, "lock_time", "speed", "height", "shortest")
-    rest.prop_search(given, "hip", armature.pose, "bones")
+    rest.prop(given, "use_hip")
     hip = rest.column(align=True)
-    hip.active = bool(given.hip)
+    hip.active = given.use_hip
+    hip.prop_search(given, "hip", armature.pose, "bones")
+    _draw_found_hip(hip, armature, given)
     _draw_all(hip, given, "hip_follow", "hip_reach")
     buttons = rest.column(align=True)
     buttons.operator("fabrik.simulate")
     buttons.operator("fabrik.ground_bake")
+
+
+def _draw_found_hip(layout: Layout, armature: bpy.types.Object, given: FabrikGround) -> None:
+    """Draw which bone is the hip if it is not set."""
+    known = plan.known() if given.use_hip and not given.hip else None
+    for hip in known.units if known else ():
+        if isinstance(hip, Hip) and hip.rig.object == armature:
+            name = hip.rig.names[hip.bone]
+            layout.label(text=shown(msg("Detected: {height}", height=name)), translate=False)
 
 
 def _draw_floor(

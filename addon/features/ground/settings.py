@@ -248,14 +248,23 @@ class FabrikGround(bpy.types.PropertyGroup):
             soft_max=20,
         ),
     ]
+    use_hip: Annotated[
+        bool,
+        fixed(
+            BoolProperty,
+            "Move Hip",
+            "Raise and lower the body with the ground below its feet, so that all of them reach",
+            default=True,
+        ),
+    ]
     hip: Annotated[
         str,
         fixed(
             StringProperty,
             "Hip",
             (
-                "Bone above the legs that is lowered until all feet reach the ground. Leave "
-                "empty to disable"
+                "Bone above the legs that is moved. Leave empty for the one that carries all "
+                "legs on the ground"
             ),
         ),
     ]
