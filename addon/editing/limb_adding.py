@@ -296,7 +296,9 @@ def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
         if bend is None:
             continue
         lines.append(_hinge_line(name, joint))
-        set_values(joint, hinge_values(bend.axis, -bend.angle, most - bend.angle))
+        # A rest pose that is bent slightly backward is in range.
+        low = min(0.0, -bend.angle)
+        set_values(joint, hinge_values(bend.axis, low, most - bend.angle))
         joint.limit_type = "HINGE"
     return lines
 

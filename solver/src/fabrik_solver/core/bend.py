@@ -54,10 +54,6 @@ and from the second on it is meant so. They are 9° and 18° of such a knee."""
 LIMB: Final = 5
 """The largest number of bones of a limb. Longer chains bend as they are posed."""
 
-BENT_MORE: Final = 2.0 / 3.0
-"""The share of a limb's bend that has to be new for an unclear pose to give way wholly to the side
-that it is known to bend to."""
-
 ROUNDING: Final = 2e-4
 """The distance by which a target has to be nearer than the posed tip, in lengths of the limb, for
 that: other chains and single precision move it by less."""
@@ -356,7 +352,7 @@ def forward_turn(axis: Vec, own: Vec, side: Vec, before: float, after: float) ->
         return QUAT_IDENTITY
     bent = sqrt(max(0.0, 1.0 - after * after))
     new = bent - sqrt(max(0.0, 1.0 - before * before))
-    share = eased((nearer / ROUNDING) ** 2) * eased(new / (BENT_MORE * bent))
+    share = eased((nearer / ROUNDING) ** 2) * eased(new / (0.8 * bent))
     return quat_about(axis, share * atan2(dot(axis, cross(own, side)), dot(own, side)))
 
 

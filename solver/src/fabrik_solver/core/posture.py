@@ -10,6 +10,7 @@ from .chain import Chain, Goal, Solution, State
 from .frames import Frame, point_in
 from .limit_solver import ConstrainedBone
 from .limits import Hinge, Limit
+from .segments import rigid_joints
 from .vectors import (
     ORIGIN,
     Mat3,
@@ -341,6 +342,11 @@ class ChainInput:
             chain = posed_chain(self._axes, self.joints, self.rest_bend, self._limits)
             self._chain = chain
         return chain
+
+    @property
+    def rigid(self) -> list[int]:
+        """The inner joints that cannot bend (see `rigid_joints`)."""
+        return rigid_joints(self._limits, [link.arm for link in self.links]) if self._limits else []
 
     def under(self, channels: Sequence[Local]) -> "ChainInput":
         """Return the same bones, without a hand, under another FK pose."""

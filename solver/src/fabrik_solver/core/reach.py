@@ -11,7 +11,7 @@ from .joint import Joint
 from .landing import EXACT
 from .limit_solver import Linkage, follow, solve_with_limits
 from .posture import ChainInput, ChainLink, Posture, chain_frames, rotations_of
-from .solve import solve
+from .segments import solve_segments
 from .vectors import (
     ORIGIN,
     QUAT_IDENTITY,
@@ -58,7 +58,7 @@ def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance
     aimed = chain.chain
     rounds = 0
     while True:
-        solution = solve(aimed, goal, solver, iterations, SOLVED * tolerance)
+        solution = solve_segments(aimed, chain.rigid, goal, solver, iterations, SOLVED * tolerance)
         numbers, size, tip, missed = _swung(chain, solution)
         rounds += 1
         if missed <= (1.0 - SOLVED) * tolerance * size or rounds == UNEVEN_ROUNDS:
