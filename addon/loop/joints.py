@@ -18,6 +18,7 @@ from fabrik_solver import Cone, Hinge, Limit
 
 from ..blender.messages import msg
 from .joint_properties import FabrikJoint
+from .property_values import unknown_choice
 
 Range = tuple[float, float]
 
@@ -82,6 +83,8 @@ def joints_of(bones: Sequence[Any], indices: Sequence[int]) -> Joints:
 def joint_problem(bone: Any) -> str:
     """Return what is invalid in the joint of a pose bone and how to fix it; empty if nothing."""
     joint: FabrikJoint = bone.fabrik_joint
+    if problem := unknown_choice(joint):
+        return msg("“{name}”: {note}", name=bone.name, note=problem)
     kind = joint.limit_type
     numbers: list[float] = [joint.stiffness]
     if kind == "HINGE":
