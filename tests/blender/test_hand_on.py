@@ -485,6 +485,26 @@ class TestFromALaterVersion:
         assert item.state != "INVALID"
         assert stored_at(rig, path)["of_later"] == 3
 
+    @pytest.mark.parametrize(
+        ("name", "beyond"),
+        (("swing_x", -5.0), ("swing_z", 1e30), ("twist_max", 1e30), ("stiffness", -5.0)),
+    )
+    def test_numbers_beyond_the_range_of_a_joint_count_as_its_end(self, name, beyond):
+        rig, twin = make_chain(), make_chain(name="Twin")
+        target = make_empty()
+        for ob in (rig, twin):
+            joint = ob.pose.bones["B1"].fabrik_joint
+            joint.limit_type = "CONE"
+            setattr(joint, name, beyond)  # Blender clamps it.
+            add_constraint(ob, "B2", target)
+        stored_at(rig, JOINT)[name] = beyond
+        plan.discard()
+        rig.update_tag()
+        update()
+        item = rig.fabrik.constraints[0]
+        assert item.state == twin.fabrik.constraints[0].state != "INVALID"
+        assert shown_bits(rig) == shown_bits(twin)
+
     def test_solver_that_there_is_not_is_said(self, tmp_path):
         rig = make_chain()
         reaching(rig, make_empty())
