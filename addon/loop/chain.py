@@ -124,7 +124,8 @@ def _check(chain: ChainPlan, settings: AnimatedSettings) -> None:
         )
     if settings.solver not in SOLVER_NAMES:
         raise ProblemError(
-            "Solver is animated to the invalid number {solver}: correct its F-curve or driver",
+            "Solver has the invalid number {solver}: choose another solver, or correct its F-curve "
+            "or driver",
             solver=settings.solver,
         )
     if MOTIONS.get(SOLVER_NAMES[settings.solver]) is not chain.motion:

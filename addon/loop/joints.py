@@ -18,6 +18,7 @@ from fabrik_solver import Cone, Hinge, Limit
 
 from ..blender.messages import msg
 from .joint_properties import FabrikJoint
+from .property_values import unknown_choice, within_limits
 
 Range = tuple[float, float]
 
@@ -74,7 +75,7 @@ def joints_of(bones: Sequence[Any], indices: Sequence[int]) -> Joints:
         return Joints()
     return Joints(
         [_limit(joint) for joint in joints],
-        [joint.stiffness for joint in joints],
+        [within_limits(joint, "stiffness") for joint in joints],
         [(i, indices[i]) for i, joint in enumerate(joints) if joint.limit_type == "BLENDER"],
     )
 
@@ -82,6 +83,8 @@ def joints_of(bones: Sequence[Any], indices: Sequence[int]) -> Joints:
 def joint_problem(bone: Any) -> str:
     """Return what is invalid in the joint of a pose bone and how to fix it; empty if nothing."""
     joint: FabrikJoint = bone.fabrik_joint
+    if problem := unknown_choice(joint):
+        return msg("“{name}”: {note}", name=bone.name, note=problem)
     kind = joint.limit_type
     numbers: list[float] = [joint.stiffness]
     if kind == "HINGE":
@@ -129,10 +132,12 @@ def _limit(joint: FabrikJoint) -> Limit | None:
         return Hinge(axis, (joint.hinge_min, joint.hinge_max))
     if joint.limit_type == "CONE":
         turn = Euler(joint.center).to_quaternion()
+        names = ("swing_x", "swing_z", "twist_min", "twist_max")
+        swing_x, swing_z, low, high = [within_limits(joint, name) for name in names]
         return Cone(
-            (-joint.swing_x, joint.swing_x),
-            (-joint.swing_z, joint.swing_z),
-            (joint.twist_min, joint.twist_max),
+            (-swing_x, swing_x),
+            (-swing_z, swing_z),
+            (low, high),
             (turn.w, turn.x, turn.y, turn.z),
         )
     return None

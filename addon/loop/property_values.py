@@ -181,9 +181,19 @@ def _plain_form(kind: type[bpy.types.PropertyGroup]) -> Form:
     return _form([prop for prop in settings_in(kind) if prop.type != "POINTER"])
 
 
+@cache
+def _choices(kind: type[bpy.types.PropertyGroup]) -> list[tuple[str, str]]:
+    """Return names and labels of the settings that choose an item and that the plan depends on."""
+    return [
+        (prop.identifier, prop.name)
+        for prop in settings_in(kind)
+        if prop.type == "ENUM" and not prop.is_animatable
+    ]
+
+
 def forget_forms() -> None:
     """Clear the cached forms, when classes are registered again."""
-    for form in (animated_form, _animated_numbers, _plain_form):
+    for form in (animated_form, _animated_numbers, _plain_form, _choices):
         form.cache_clear()
 
 
@@ -206,6 +216,30 @@ def now(group: Group, owner: str = "") -> Group:
     found = form.within_limits(values)
     form.check(found, owner)
     return found
+
+
+def unknown_choice(group: bpy.types.PropertyGroup) -> str:
+    """Return which setting of a group has no item of its list; empty if none.
+
+    Files of later versions may hold items that this one does not have.
+    """
+    for name, title in _choices(type(group)):
+        if not getattr(group, name):
+            return msg(
+                "{setting} has a value that this version does not know: choose another one",
+                setting=label(title),
+            )
+    return ""
+
+
+def check_choices(group: bpy.types.PropertyGroup) -> None:
+    """Refuse a group with an `unknown_choice`.
+
+    Raises:
+        ProblemError: If there is one.
+    """
+    if problem := unknown_choice(group):
+        raise ProblemError(problem)
 
 
 def check_animated(group: bpy.types.PropertyGroup, owner: str = "") -> None:

@@ -14,10 +14,16 @@ from rigs import (
     make_chain,
     make_empty,
     pose_bits,
+    shown_bits,
     shown_bones,
     tip_error,
     update,
 )
+from spiders import make_spider, terrain, walk
+from walkers import flat, make_ground
+
+from addon.features.gait.message import status_message
+from addon.loop import plan
 
 FRAMES = (1, 12, 20)
 RESULTS = ("rna_type", "state", "error", "iterations_used", "message")
@@ -394,3 +400,135 @@ class TestIntoOtherFiles:
         rig = the_override()
         assert rig.fabrik.constraints[0].target.name == "Shot Target"
         assert poses(rig) == edited
+
+
+def looking(rig, target):
+    add_constraint(rig, "B2", target, solver="LOOK_AT", chain_count=2).look.axis = "X"
+
+
+def roped(rig, target):
+    item = add_constraint(rig, "B2", target, solver="ROPE")
+    item.rope.collision, item.rope.collision_object = "PLANE", target
+
+
+def grounded(rig, target):
+    ground = add_constraint(rig, "B2", target).ground
+    ground.use, ground.source, ground.object = True, "OBJECT", make_ground(flat)
+
+
+def limited(rig, target):
+    rig.pose.bones["B1"].fabrik_joint.limit_type = "HINGE"
+    add_constraint(rig, "B2", target)
+
+
+def reaching(rig, target):
+    add_constraint(rig, "B2", target, solver="CCD")
+
+
+ITEM, JOINT = "fabrik.constraints.0", "fabrik_joint"
+
+CHOICES = {
+    "look axis": (looking, f"{ITEM}.look", "axis", "Look Axis"),
+    "up axis": (looking, f"{ITEM}.look", "up_axis", "Up Axis"),
+    "up": (looking, f"{ITEM}.look", "up", "Up"),
+    "collision": (roped, f"{ITEM}.rope", "collision", "Collision"),
+    "ground": (grounded, f"{ITEM}.ground", "source", "Source"),
+    "down": (grounded, f"{ITEM}.ground", "axis", "Down"),
+    "limit": (limited, JOINT, "limit_type", "“B1”: Limit"),
+    "hinge": (limited, JOINT, "hinge_axis", "“B1”: Axis"),
+}
+
+
+def group_at(rig, path, is_stored=False):
+    """Return a group of ours, or what is stored of it in the form of custom properties."""
+    found = rig.data.bones["B1"] if path == JOINT else rig
+    if is_stored and bpy.app.version >= (5, 0):
+        found = found.bl_system_properties_get()
+    for name in path.split("."):
+        is_item = is_stored or name.isdigit()
+        found = found[int(name) if name.isdigit() else name] if is_item else getattr(found, name)
+    return found
+
+
+def stored_at(rig, path):
+    return group_at(rig, path, is_stored=True)
+
+
+class TestFromALaterVersion:
+    @pytest.mark.parametrize("case", CHOICES)
+    def test_item_that_a_list_does_not_have_is_said_and_can_be_chosen_anew(self, case, tmp_path):
+        make_one, path, name, title = CHOICES[case]
+        rig = make_chain()
+        make_one(rig, make_empty())
+        other = make_chain(name="Other")
+        add_constraint(other, "B2", make_empty("Goal"))
+        group = group_at(rig, path)
+        known = getattr(group, name)
+        setattr(group, name, known)
+        stored_at(rig, path)[name] = 99
+        stored_at(rig, path)["of_later"] = 3
+        file = str(tmp_path / "later.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=file)
+        bpy.ops.wm.open_mainfile(filepath=file)
+        rig, other = bpy.data.objects["Rig"], bpy.data.objects["Other"]
+        go(5)
+        item = rig.fabrik.constraints[0]
+        assert item.state == "INVALID"
+        assert item.message == (
+            f"{title} has a value that this version does not know: choose another one"
+        )
+        assert channels_bits(rig) == shown_bits(rig)
+        assert other.fabrik.constraints[0].state == "REACHED"
+
+        setattr(group_at(rig, path), name, known)
+        update()
+        assert item.state != "INVALID"
+        assert stored_at(rig, path)["of_later"] == 3
+
+    @pytest.mark.parametrize(
+        ("name", "beyond"),
+        (("swing_x", -5.0), ("swing_z", 1e30), ("twist_max", 1e30), ("stiffness", -5.0)),
+    )
+    def test_numbers_beyond_the_range_of_a_joint_count_as_its_end(self, name, beyond):
+        rig, twin = make_chain(), make_chain(name="Twin")
+        target = make_empty()
+        for ob in (rig, twin):
+            joint = ob.pose.bones["B1"].fabrik_joint
+            joint.limit_type = "CONE"
+            setattr(joint, name, beyond)  # Blender clamps it.
+            add_constraint(ob, "B2", target)
+        stored_at(rig, JOINT)[name] = beyond
+        plan.discard()
+        rig.update_tag()
+        update()
+        item = rig.fabrik.constraints[0]
+        assert item.state == twin.fabrik.constraints[0].state != "INVALID"
+        assert shown_bits(rig) == shown_bits(twin)
+
+    def test_solver_that_there_is_not_is_said(self, tmp_path):
+        rig = make_chain()
+        reaching(rig, make_empty())
+        stored_at(rig, ITEM)["solver"] = 99
+        file = str(tmp_path / "later.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=file)
+        bpy.ops.wm.open_mainfile(filepath=file)
+        rig = bpy.data.objects["Rig"]
+        item = rig.fabrik.constraints[0]
+        assert item.message == (
+            "Solver has the invalid number 99: choose another solver, or correct its F-curve or "
+            "driver"
+        )
+        item.solver = "FABRIK"
+        update()
+        assert item.state == "REACHED"
+
+    @pytest.mark.parametrize("name", ("up_axis", "front_axis", "source", "pattern"))
+    def test_walk_says_so_too(self, name):
+        rig = make_spider(4, 2)
+        terrain()
+        walk(rig, 8)
+        stored_at(rig, "fabrik.gaits.0")[name] = 99
+        plan.discard()
+        rig.update_tag()
+        update()
+        assert "that this version does not know: choose another one" in status_message(rig, 0)

@@ -35,6 +35,7 @@ from ...blender.skeleton import Skeleton, matrix3, vector
 from ...loop import deferred
 from ...loop.chain_plan import ChainPlan
 from ...loop.properties import ends_of, settings
+from ...loop.property_values import check_choices
 from ...loop.resolving import bone_index
 from .settings import gait_settings
 
@@ -203,6 +204,7 @@ def resolved_gait(
     plan = GaitPlan(rig, index)
     gait = gait_settings(rig.object).gaits[index]
     try:
+        check_choices(gait)
         plan.axes = _axes(gait.up_axis, gait.front_axis)
         _resolve_body(plan, gait)
         _resolve_legs(plan, gait, chains)

@@ -18,6 +18,7 @@ from ...blender.rays import Ground, SceneGround, Source, ground_of
 from ...loop import plan
 from ...loop.chain_plan import Aim, ChainPlan, Snapshot
 from ...loop.properties import FabrikConstraint, ends_of, settings
+from ...loop.property_values import check_choices
 from ..simulation import history
 from .grounded_foot import Foothold, GroundedFoot, pose_of
 from .leg import foot_of, joints_of, leg_length
@@ -227,6 +228,7 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
     given = ground_settings(item)
     if not given.use:
         return
+    check_choices(given)
     source = cast(Source, given.source)
     ground = ground_of(
         source, given.object, given.collection, chain.rig.object, ends_of(chain.rig.object)

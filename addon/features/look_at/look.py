@@ -22,7 +22,7 @@ from ...blender.skeleton import Point
 from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, fixed
-from ...loop.property_values import now
+from ...loop.property_values import check_choices, now
 from ...loop.results import Report
 from .target_path import UntraceableError, places_at
 
@@ -159,6 +159,7 @@ def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
         ProblemError: If the settings contradict each other.
     """
     look = look_of(item)
+    check_choices(look)
     chain.offset = None
     if not item.use_tail:
         raise ProblemError("Use Tail is disabled, but Look-at requires the whole bone: enable it")

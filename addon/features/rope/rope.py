@@ -30,7 +30,7 @@ from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snap
 from ...loop.joints import Joints
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import animated, fixed
-from ...loop.property_values import now
+from ...loop.property_values import check_choices, now
 from ...loop.results import Report, explanation
 
 STRETCH_ITERATIONS = 20
@@ -120,6 +120,7 @@ class RopeInput(NamedTuple):
 
 def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     rope = rope_of(item)
+    check_choices(rope)
     chain.joints = Joints()  # Ropes ignore joint limits.
     if item.use_stretch:
         chain.enable_stretch()

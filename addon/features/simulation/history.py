@@ -334,7 +334,7 @@ def _read(whole: bytes) -> History | str:
         return UNKNOWN
     try:
         blob = a2b_base64(whole, strict_mode=True)
-        if blob[:4] == FORM.magic and blob[4:5] != bytes([FORM.version]):  # Written by 0.1.
+        if blob[:4] == FORM.magic and blob[4:5] != bytes([FORM.version]):  # Of another version.
             return UNKNOWN
         start, end, key, kept = FORM.opened(blob)
     except ValueError:

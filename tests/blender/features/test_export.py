@@ -8,6 +8,7 @@ import bpy
 import pytest
 from rigs import (
     BENT,
+    PATH,
     add_constraint,
     as_strip,
     channels_bits,
@@ -43,8 +44,8 @@ def joints():
 
 
 @pytest.fixture
-def live(empty_file):
-    """A baked rig in an otherwise empty file, and where its joints were before it was baked."""
+def moving(empty_file):
+    """A rig in an otherwise empty file, and where its joints are."""
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
     rig = make_armature(
@@ -62,21 +63,35 @@ def live(empty_file):
     for frame in (1, 9, 17, 25):
         target.location = (dice.uniform(-2, 2), dice.uniform(-2, 2), dice.uniform(0, 2))
         target.keyframe_insert("location", frame=frame)
+    for frame, turn in ((1, 0.0), (24, 0.5)):
+        rig.pose.bones["B0"].rotation_quaternion = (0.9, turn, 0.1, 0)
+        rig.pose.bones["B0"].keyframe_insert("rotation_quaternion", frame=frame)
     add_constraint(rig, "B2", target)
-    before = joints()
+    return joints()
+
+
+@pytest.fixture
+def live(moving):
+    """The same, baked, and where its joints were before that."""
+    rig = bpy.data.objects["Rig"]
     picks, _ = selecting.select(selecting.all_constraints([rig]))
     options = baking.BakeOptions(FRAMES[0], FRAMES[-1], afterwards=REMOVE)
-    work = baking.bake(scene, bpy.context.view_layer, picks, options)
+    work = baking.bake(bpy.context.scene, bpy.context.view_layer, picks, options)
     with pytest.raises(StopIteration):
         while True:
             next(work)
-    bpy.data.objects.remove(target)
-    return before
+    bpy.data.objects.remove(bpy.data.objects["Target"])
+    for action in {*bpy.data.actions} - {rig.animation_data.action}:
+        bpy.data.actions.remove(action)  # They would be exported as well.
+    return moving
 
 
 ROUND_TRIP = """
 import os, sys
+sys.path[:0] = {folders!r}
 import bpy
+import addon
+from rigs import channels_bits, curves
 import addon_utils  # Which only bpy makes known.
 problems = []
 addon_utils.enable({module!r}, handle_error=problems.append)
@@ -84,8 +99,17 @@ if problems:
     with open({reason!r}, "w", encoding="utf-8") as file:
         file.write(str(problems[0]))
 else:
+    addon.register()
     bpy.ops.wm.open_mainfile(filepath={baked!r})
+    rig = bpy.data.objects["Rig"]
+
+    def state():
+        keys = [[tuple(point.co) for point in one.keyframe_points] for one in curves(rig)]
+        return channels_bits(rig), keys, bpy.data.actions.keys(), rig.animation_data.action
+
+    before = state()
     bpy.ops.export_scene.{kind}(filepath={path!r}, **{writing!r})
+    assert state() == before
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     bpy.ops.import_scene.{kind}(filepath={path!r}, **{reading!r})
     bpy.ops.wm.save_as_mainfile(filepath={back!r})
@@ -102,7 +126,7 @@ def read_back(folder, kind, module, writing, reading):
     names = {"baked": str(baked), "back": str(back), "reason": str(reason)}
     path = str(folder / f"rig.{'glb' if kind == 'gltf' else kind}")
     text = ROUND_TRIP.format(
-        module=module, kind=kind, path=path, writing=writing, reading=reading, **names
+        module=module, kind=kind, path=path, writing=writing, reading=reading, folders=PATH, **names
     )
     script.write_text(text, encoding="utf-8")
     options = ["--background", "--factory-startup", "--python"]
@@ -128,21 +152,37 @@ def check(name, live, found):
     assert off < NEAR
 
 
+FBX = {
+    "object_types": {"ARMATURE"},
+    "add_leaf_bones": False,
+    "bake_anim_simplify_factor": 0.0,
+    "bake_anim_use_nla_strips": False,
+    "bake_anim_use_all_actions": False,
+}
+# The importer would move all keys by a frame: it expects the first one at time 0.
+FROM_FBX = {"anim_offset": 0.0}
+
+
 def test_gltf_holds_the_motion(live, tmp_path):
     writing = {"export_animations": True}
     check("glTF", live, read_back(tmp_path, "gltf", "io_scene_gltf2", writing, {}))
 
 
 def test_fbx_holds_the_motion(live, tmp_path):
-    writing = {
-        "object_types": {"ARMATURE"},
-        "add_leaf_bones": False,
-        "bake_anim_simplify_factor": 0.0,
-        "bake_anim_use_nla_strips": False,
-        "bake_anim_use_all_actions": False,
-    }
-    # The importer would move all keys by a frame: it expects the first one at time 0.
-    check("FBX", live, read_back(tmp_path, "fbx", "io_scene_fbx", writing, {"anim_offset": 0.0}))
+    check("FBX", live, read_back(tmp_path, "fbx", "io_scene_fbx", FBX, FROM_FBX))
+
+
+@pytest.mark.parametrize("mode", ("ACTIONS", "ACTIVE_ACTIONS", "NLA_TRACKS", "SCENE", "BROADCAST"))
+def test_gltf_holds_what_was_not_baked(moving, tmp_path, mode):
+    """The exporter samples the frames, and gives the action back as it was."""
+    if mode == "NLA_TRACKS":
+        as_strip(bpy.data.objects["Rig"])
+    writing = {"export_animations": True, "export_animation_mode": mode}
+    check(mode, moving, read_back(tmp_path, "gltf", "io_scene_gltf2", writing, {}))
+
+
+def test_fbx_holds_what_was_not_baked(moving, tmp_path):
+    check("FBX", moving, read_back(tmp_path, "fbx", "io_scene_fbx", FBX, FROM_FBX))
 
 
 def plain(_rig):

@@ -415,6 +415,21 @@ def test_history_of_version_01_was_not_simulated(rig):
     assert state(rig) == "FRESH"
 
 
+def test_history_of_a_later_version_was_not_simulated(rig):
+    from addon.features.simulation.history import FORM
+
+    simulate()
+    found = kept(rig)
+    later = FORM._replace(version=FORM.version + 1)
+    blob = later.sealed(found.blob + b"more", found.start, found.end, found.key)
+    put(rig, b2a_base64(blob, newline=False))
+    assert kept(rig) is None
+    assert state(rig) == "NONE"
+    assert rig.fabrik.simulation.message == "Not simulated: press Simulate"
+    simulate()
+    assert state(rig) == "FRESH"
+
+
 # The rig is as it was after each: only what is stored is put in anew.
 @settings(SAME_EVERY_TIME, max_examples=60)
 @given(damage=damages(), is_text=st.booleans())

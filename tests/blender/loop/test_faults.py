@@ -192,7 +192,7 @@ def test_a_solver_animated_to_no_solver_is_said(
     go(2)
     item = rig.fabrik.constraints[1]
     assert states()["Rig R"] == "INVALID"
-    assert "Solver is animated to the invalid number" in item.message
+    assert "Solver has the invalid number" in item.message
     assert [states()[name] for name in ("Rig L", "Other L", "Other R")] == ["REACHED"] * 3
     assert channels_bits(rig) == fk
 
