@@ -15,7 +15,7 @@ All features ask `flexion_of`. `remember` stores what the plan cannot see on its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import atan2, cos, radians, sin
@@ -25,7 +25,7 @@ import bpy
 from mathutils import Quaternion, Vector
 
 from fabrik_solver import Hinge
-from fabrik_solver.core.vectors import across, unit
+from fabrik_solver.core.vectors import Vec, across, unit
 
 from ..blender import animation
 from ..blender.access import pose_bones
@@ -135,6 +135,28 @@ def remember(armature: bpy.types.Object, bones: Iterable[str]) -> None:
         found = flexion_of(armature, name)
         if found is not None and found.source in ("LIMIT", "CLIP", "BODY"):
             cast(Any, pose_bones(armature)[name].bone).fabrik_flexion = vector(found.axis)
+
+
+def flip(armature: bpy.types.Object, bones: Iterable[str]) -> None:
+    """Store that joints flex to the side opposite to what is found."""
+    for name in bones:
+        found = flexion_of(armature, name)
+        if found is not None:
+            cast(Any, pose_bones(armature)[name].bone).fabrik_flexion = vector(-found.axis)
+
+
+def stored_flexions(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, Vec]:
+    """Return what is stored of bones, for `restore_flexions`."""
+    own = cast(Any, pose_bones(armature))
+    return {name: vector(own[name].fabrik_flexion) for name in bones}
+
+
+def restore_flexions(armature: bpy.types.Object, stored: Mapping[str, Vec]) -> None:
+    """Store again what was stored of bones."""
+    for name, axis in stored.items():
+        bone = cast(Any, pose_bones(armature)[name].bone)
+        if vector(bone.fabrik_flexion) != axis:
+            bone.fabrik_flexion = axis
 
 
 @dataclass(frozen=True)

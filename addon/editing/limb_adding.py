@@ -25,7 +25,7 @@ from . import constraints as editing
 from .bending import hinge_values
 from .controls import refuse_uneditable, use_bones
 from .copying import set_values
-from .flexion import Flexion, flexion_of
+from .flexion import Flexion, flexion_of, flip, restore_flexions, stored_flexions
 from .limb import Limb
 from .placing import new_empty, upright
 from .playing import updated
@@ -58,12 +58,14 @@ class LimbOptions(NamedTuple):
         bones: Whether targets and poles are bones of the armature, instead of Empties.
         poles: Whether to add pole targets.
         hinges: Whether to limit inner joints to the axes about which they bend.
+        flip: Whether these bend to the side opposite to what is found.
     """
 
     is_oriented: bool = True
     bones: bool = True
     poles: bool = True
     hinges: bool = True
+    flip: bool = False
 
 
 def add_limbs(
@@ -85,11 +87,15 @@ def add_limbs(
     before = shown_pose(armature)
     start = len(settings(armature).constraints)
     hinged: list[str] = []
+    flexions = stored_flexions(armature, [name for limb in limbs for name in limb.bones])
     try:
+        if options.flip:
+            flip(armature, [name for limb in limbs for name in limb.bones[1:]])
         notes = _build(armature, limbs, options, before, hinged)
     except BaseException:
         remove_hinges(armature, hinged)
         _remove_from(armature, start)
+        restore_flexions(armature, flexions)
         raise
     updated()
     return list(range(start, len(settings(armature).constraints))), notes

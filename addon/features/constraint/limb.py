@@ -48,6 +48,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         use_both_sides: bool
         use_pole: bool
         use_hinges: bool
+        bend: str
         use_rotation: bool
         chain_count: int
     else:
@@ -78,6 +79,20 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
                 "they are animated"
             ),
             default=True,
+        )
+        bend: EnumProperty(
+            name="Bend",
+            description="Side to which elbows and knees bend where the pose does not tell",
+            translation_context=CONTEXT,
+            items=(
+                (
+                    "AUTO",
+                    "Automatic",
+                    "As their hinges, the animation, the rest pose or the body tells",
+                ),
+                ("FLIPPED", "Flipped", "To the opposite side"),
+            ),
+            options={"SKIP_SAVE"},
         )
         use_rotation: BoolProperty(
             name="Copy Target Rotation",
@@ -127,7 +142,11 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
                 limbs.append(other)
         is_limitable = self.use_hinges and not joints_problem(armature)
         options = LimbOptions(
-            self.use_rotation, self.controls == "BONE", self.use_pole, is_limitable
+            self.use_rotation,
+            self.controls == "BONE",
+            self.use_pole,
+            is_limitable,
+            self.bend == "FLIPPED",
         )
         indices, more = add_limbs(armature, limbs, options)
         items: Any = settings(armature).constraints
@@ -146,6 +165,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         column = layout.column(heading="Add", heading_ctxt=CONTEXT)
         for name in ("use_both_sides", "use_pole", "use_hinges"):
             column.prop(self, name)
+        layout.prop(self, "bend")
         layout.prop(self, "use_rotation")
 
 

@@ -35,6 +35,7 @@ def draw_joint(layout: Layout, context: bpy.types.Context, bone: Any) -> None:
         draw(column, bone, joint)
     if joint.limit_type != "BLENDER":  # This type has a stiffness per axis.
         column.prop(joint, "stiffness")
+    column.prop(bone.bone, "fabrik_flexion")
     problem = joint_problem(bone)
     if problem:
         box = layout.box().column()
