@@ -147,9 +147,10 @@ class Skeleton:
             return self._names_and_rests != _names_and_rests(self.object)
         if not self.has_same_names():
             return True
-        bones = pose_bones(self.object)
         rests = [(i, known) for i, known in self._recorded.items() if known is not None]
-        return any([_rest_state(bones[self.names[i]].bone) != known for i, known in rests])
+        return any(
+            [_rest_state(rest_bone(self.object, self.names[i])) != known for i, known in rests]
+        )
 
     def slot(self, kind: int, bone: int) -> int:
         """Return the slot of a bone's channel; see `KINDS`."""
@@ -159,7 +160,7 @@ class Skeleton:
     def connected(self) -> frozenset[int]:
         """The connected bones, whose location channel Blender ignores."""
         return frozenset(
-            i for i, bone in enumerate(pose_bones(self.object)) if bone.bone.use_connect
+            i for i, name in enumerate(self.names) if rest_bone(self.object, name).use_connect
         )
 
     @cached_property
@@ -302,6 +303,19 @@ def have_bones_changed(armatures: Collection[bpy.types.ID] | None = None) -> boo
         return not all(known.has_same_bones() for known in _known_of(armatures))
     except ReferenceError:
         return True  # It was removed, as all are when a file is loaded.
+
+
+def have_hidden_bones_changed(depsgraph: bpy.types.Depsgraph) -> bool:
+    """Return whether names have changed in a cached armature that a depsgraph does not evaluate.
+
+    There is no notification of these.
+    """
+    hidden = [
+        known
+        for known in _skeletons.values()
+        if not known.object.evaluated_get(depsgraph).is_evaluated
+    ]
+    return not all([known.has_same_bones() for known in hidden])
 
 
 def skeletons_by_name() -> dict[str, list[Skeleton]]:

@@ -19,7 +19,7 @@ from ..blender.errors import forget_reported, report_once
 from ..blender.listeners import on_invalidate, on_load
 from ..blender.meshes import forget as forget_meshes
 from ..blender.meshes import note_evaluation
-from ..blender.skeleton import rebuild_poses
+from ..blender.skeleton import have_hidden_bones_changed, rebuild_poses
 from ..blender.updates import (
     NO_ARMATURES,
     Updates,
@@ -159,6 +159,8 @@ def _catch_up(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt:
         tagged = (_tagged or set[str]()) | tagged_in(graphs_of(*others))
         plan.revise(tagged, edited + clicked)
     elif plan.is_switched() if is_played else plan.is_outdated(edited, clicked, moved):
+        plan.discard(skeletons=True)
+    if not is_frame_change and have_hidden_bones_changed(depsgraph):
         plan.discard(skeletons=True)
     present = plan.current_after_writes() if depsgraph.mode == "VIEWPORT" else plan.current()
     changed = changes.take_followed()

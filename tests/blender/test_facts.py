@@ -1581,3 +1581,16 @@ def test_of_wheels_for_any_python_and_for_one_the_former_is_unpacked() -> None:
 
     wheels = [f"fabrik_solver-0.1.0-{tags}.whl" for tags in ("cp313-cp313-any", "py3-none-any")]
     assert wheel_list_deduplicate_as_skip_set([("fabrik_ik", wheels)]) == {wheels[0]}
+
+
+def test_a_full_copy_of_a_scene_has_poses_without_rest_bones_up_to_4_5() -> None:
+    rig = make_chain(1)
+    rig.hide_viewport = True
+    update()
+    bpy.ops.scene.new(type="FULL_COPY")
+    copy = bpy.context.scene.collection.objects["Rig.001"]
+    assert (copy.pose.bones["B0"].bone is None) == (bpy.app.version < (5, 0))
+    assert copy.data.bones.keys() == ["B0"]
+    copy.hide_viewport = False
+    update()
+    assert copy.pose.bones["B0"].bone == copy.data.bones["B0"]

@@ -22,6 +22,8 @@ from rigs import (
     update,
 )
 
+from addon.loop import plan
+
 HANDLERS = (
     "frame_change_post",
     "depsgraph_update_post",
@@ -457,6 +459,83 @@ class TestBones:
         assert rig.fabrik.constraints[0].state == "REACHED"
         assert tip_error(rig, "Renamed B2", target) < 1e-3
         assert fk_of(rig) == fk
+
+    @pytest.mark.parametrize("hide", ["disabled", "unlinked"])
+    @pytest.mark.parametrize("then", ["move", "go", "show", "undo"])
+    def test_rename_in_an_armature_that_is_not_shown_is_followed(self, hide, then):
+        """Blender tells of none."""
+        make()
+        rig, target = rig_and_target()
+        add_constraint(make_chain(name="Other"), "B2", target)
+        target.keyframe_insert("location", frame=1)
+        if hide == "disabled":
+            rig.hide_viewport = True
+        else:
+            bpy.context.scene.collection.objects.unlink(rig)
+        bpy.data.objects["Other"].update_tag()
+        update()
+        plan.discard(skeletons=True)
+        go(2)
+        step("hidden")
+        for name in ("B1", "B2"):
+            rig.data.bones[name].name = f"Renamed {name}"
+        update()
+        step("renamed")
+
+        if then == "undo":
+            bpy.ops.ed.undo()
+            assert rig_and_target()[0].fabrik.constraints[0].bone == "B2"
+            bpy.ops.ed.redo()
+            rig, target = rig_and_target()
+            assert rig.fabrik.constraints[0].bone == "Renamed B2"
+        target.location.x = 0.5
+        if then == "go":
+            go(3)
+        else:
+            update()
+            assert rig.fabrik.constraints[0].bone == "Renamed B2"
+        rig.hide_viewport = False
+        if hide == "unlinked":
+            link(rig)
+        target.location.x = 0.4
+        update()
+
+        assert rig.fabrik.constraints[0].bone == "Renamed B2"
+        assert rig.fabrik.constraints[0].state == "REACHED"
+        assert tip_error(rig, "Renamed B2", target) < 1e-3
+
+    def test_rename_of_a_target_bone_is_followed_where_something_is_keyed_as_well(self):
+        make()
+        rig, _ = rig_and_target()
+        other = make_chain(2, "Other", joints=((1, 0, 1), (1, 0, 2), (0, 1, 3)))
+        item = rig.fabrik.constraints[0]
+        item.target, item.subtarget = other, "B1"
+        other.keyframe_insert("location", index=0, frame=1)
+        update()
+
+        other.data.bones["B1"].name = "Goal"
+        other.keyframe_insert("location", index=1, frame=1)
+        update()
+
+        assert (item.subtarget, item.state) == ("Goal", "REACHED")
+
+    def test_full_copy_of_a_scene_with_a_disabled_armature(self):
+        """Up to 4.5 Blender builds the pose of the copy only once it is shown."""
+        make()
+        rig, _ = rig_and_target()
+        rig.hide_viewport = True
+        update()
+        bpy.ops.scene.new(type="FULL_COPY")
+        update()
+        copy = bpy.context.scene.collection.objects["Rig.001"]
+        copy.data.bones["B2"].name = "Renamed"
+
+        copy.hide_viewport = False
+        update()
+
+        item = copy.fabrik.constraints[0]
+        assert (item.bone, item.state, item.message) == ("Renamed", "REACHED", "")
+        assert tip_error(copy, "Renamed", item.target) < 1e-3
 
     def test_rename_of_target_and_pole_bones_is_followed(self):
         make()
