@@ -9,10 +9,10 @@ from functools import cached_property, partial
 from typing import Any, cast
 
 import bpy
-from mathutils import Matrix, Vector
+from mathutils import Matrix, Quaternion, Vector
 
 from fabrik_solver import WHOLE, Bone, Frame, inverse
-from fabrik_solver.core.vectors import Mat3, Vec
+from fabrik_solver.core.vectors import Mat3, Vec, orthonormalize, quat_of
 
 from .access import pose_bones, rest_bone
 from .errors import ProblemError
@@ -240,6 +240,16 @@ def matrix3(matrix: Matrix) -> Mat3:
     """Return the upper left 3 × 3 of a matrix in the form of the solver, row by row."""
     a, b, c = matrix[0], matrix[1], matrix[2]
     return (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
+
+
+def upright(matrix: Matrix) -> Quaternion:
+    """Return the rotation with the Y axis of a matrix, and its Z axis as nearly as possible.
+
+    Unlike that of `Matrix.to_quaternion`, its Y and Z axes are not reversed if the matrix is
+    mirrored, nor turned by shear.
+    """
+    axes = orthonormalize(matrix3(matrix))
+    return Quaternion() if axes is None else Quaternion(quat_of(axes))
 
 
 def vector(values: Vector | Sequence[float]) -> Vec:

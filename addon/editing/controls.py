@@ -17,6 +17,7 @@ from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.errors import ChoiceError
 from ..blender.messages import msg
+from ..blender.skeleton import upright
 from ..loop.properties import settings
 from .placing import link_beside
 from .playing import updated
@@ -153,10 +154,10 @@ def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[
     with edit_mode(armature) as bones:
         for control in controls:
             bone = bones.new(control.name)
-            location, rotation, _ = (to_armature @ control.empty.matrix_world).decompose()
+            place = to_armature @ control.empty.matrix_world
             size = control.empty.empty_display_size / max(armature.matrix_world.median_scale, 1e-9)
             bone.tail = (0.0, 4.0 * size, 0.0)
-            bone.matrix = Matrix.LocRotScale(cast(Any, location), rotation, None)
+            bone.matrix = Matrix.LocRotScale(cast(Any, place.translation), upright(place), None)
             bone.use_deform = False
             names.append(bone.name)
     data: Any = armature.data

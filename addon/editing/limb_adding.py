@@ -19,7 +19,7 @@ from ..blender.errors import ProblemError
 from ..blender.limbs import end_of
 from ..blender.messages import msg
 from ..blender.relations import active_constraints
-from ..blender.skeleton import Skeleton, skeleton_of, vector
+from ..blender.skeleton import Skeleton, skeleton_of, upright, vector
 from ..loop.properties import FabrikConstraint, settings
 from ..loop.property_values import default_of
 from . import constraints as editing
@@ -227,7 +227,7 @@ def add_limb(
     length = sum((a - b).length for a, b in pairwise(heads)) * evaluated.matrix_world.median_scale
     target = new_empty(armature, f"{bone} Target", vector(world.translation), 0.1 * length, "CUBE")
     target.rotation_mode = "QUATERNION"
-    target.rotation_quaternion = world.to_quaternion()
+    target.rotation_quaternion = upright(world)
     try:
         item = editing.add(
             armature, bone, target, "", count, "TWO_BONE" if count == 2 else "FABRIK"
