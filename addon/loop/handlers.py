@@ -26,6 +26,7 @@ from ..blender.updates import (
     armatures_in,
     graphs_of,
     has_new_relations,
+    tag_animation,
     tagged_in,
 )
 from . import changes, dependencies, legacy, plan, timing
@@ -216,7 +217,8 @@ def after_load(_path: str, _unused: object = None) -> None:
     on_load.notify()
     forget_reported()
     legacy.convert()
-    refresh()
+    if plan.is_used():
+        refresh(is_loaded=True)
 
 
 @persistent
@@ -228,11 +230,18 @@ def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
     _is_undone = True
 
 
-def refresh() -> None:
-    """Solve all armatures of the file in one update."""
+def refresh(is_loaded: bool = False) -> None:
+    """Solve all armatures of the file in one update.
+
+    Args:
+        is_loaded: Whether the file has just been loaded. Then Blender plays its animation in the
+            first update, but not if there has been one before.
+    """
     layer = bpy.context.view_layer
     if layer is not None and layer.depsgraph is None:
         layer.update()  # The first update of a new depsgraph calls no handler.
+    if layer is not None and is_loaded:
+        tag_animation(cast(bpy.types.Depsgraph, layer.depsgraph))
     present = plan.current_after_writes()
     _declare_dependencies()
     for rig in present.rigs.values():

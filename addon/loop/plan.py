@@ -276,6 +276,11 @@ def discard_if_outdated() -> None:
         discard(skeletons=True)
 
 
+def is_used() -> bool:
+    """Return whether the file has anything for a plan, which need not have been made."""
+    return any(has_settings(ob) or _is_orphaned(ob) for ob in bpy.data.objects)
+
+
 def is_empty() -> bool:
     """Return whether there is a plan without any constraints."""
     return _plan is not None and not _plan.rigs

@@ -18,6 +18,7 @@ from typing import Any
 import addon_utils
 import bpy
 import pytest
+from bpy.app.handlers import persistent
 from mathutils import Euler, Matrix, Quaternion, Vector
 from rendering import rendered
 from rigs import (
@@ -1594,3 +1595,26 @@ def test_a_full_copy_of_a_scene_has_poses_without_rest_bones_up_to_4_5() -> None
     copy.hide_viewport = False
     update()
     assert copy.pose.bones["B0"].bone == copy.data.bones["B0"]
+
+
+def test_loading_plays_the_animation_unless_a_handler_has_updated_the_view_layer(
+    tmp_path: Path,
+) -> None:
+    empty = make_empty(location=(1, 0, 0))
+    empty.keyframe_insert("location", frame=1)
+    empty.location.x = 2.0
+    path = str(tmp_path / "keyed.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+
+    @persistent
+    def update_early(*_: object) -> None:
+        update()
+
+    bpy.ops.wm.open_mainfile(filepath=path)
+    assert bpy.data.objects["Target"].location.x == 1.0
+    bpy.app.handlers.load_post.append(update_early)
+    try:
+        bpy.ops.wm.open_mainfile(filepath=path)
+    finally:
+        bpy.app.handlers.load_post.remove(update_early)
+    assert bpy.data.objects["Target"].location.x == 2.0
