@@ -49,8 +49,13 @@ def set_channel(armature: bpy.types.Object, name: str, numbers: array[Any]) -> N
 
 
 def rest_bone(armature: bpy.types.Object, name: str) -> bpy.types.Bone:
-    """Return the rest bone of a pose bone, even if it was renamed in Edit Mode."""
-    return pose_bones(armature)[name].bone
+    """Return the rest bone of a pose bone, even if it was renamed in Edit Mode.
+
+    Up to 4.5, pose bones of an armature that was copied with its scene and is not shown do not
+    refer to their rest bones yet.
+    """
+    untyped: Any = armature
+    return pose_bones(armature)[name].bone or untyped.data.bones[name]
 
 
 def session_uid(item: bpy.types.ID | None) -> int:

@@ -9,10 +9,10 @@ from functools import cached_property, partial
 from typing import Any, cast
 
 import bpy
-from mathutils import Matrix, Vector
+from mathutils import Matrix, Quaternion, Vector
 
 from fabrik_solver import WHOLE, Bone, Frame, inverse
-from fabrik_solver.core.vectors import Mat3, Vec
+from fabrik_solver.core.vectors import Mat3, Vec, orthonormalize, quat_of
 
 from .access import pose_bones, rest_bone
 from .errors import ProblemError
@@ -147,9 +147,10 @@ class Skeleton:
             return self._names_and_rests != _names_and_rests(self.object)
         if not self.has_same_names():
             return True
-        bones = pose_bones(self.object)
         rests = [(i, known) for i, known in self._recorded.items() if known is not None]
-        return any([_rest_state(bones[self.names[i]].bone) != known for i, known in rests])
+        return any(
+            [_rest_state(rest_bone(self.object, self.names[i])) != known for i, known in rests]
+        )
 
     def slot(self, kind: int, bone: int) -> int:
         """Return the slot of a bone's channel; see `KINDS`."""
@@ -159,7 +160,7 @@ class Skeleton:
     def connected(self) -> frozenset[int]:
         """The connected bones, whose location channel Blender ignores."""
         return frozenset(
-            i for i, bone in enumerate(pose_bones(self.object)) if bone.bone.use_connect
+            i for i, name in enumerate(self.names) if rest_bone(self.object, name).use_connect
         )
 
     @cached_property
@@ -241,6 +242,16 @@ def matrix3(matrix: Matrix) -> Mat3:
     return (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
 
 
+def upright(matrix: Matrix) -> Quaternion:
+    """Return the rotation with the Y axis of a matrix, and its Z axis as nearly as possible.
+
+    Unlike that of `Matrix.to_quaternion`, its Y and Z axes are not reversed if the matrix is
+    mirrored, nor turned by shear.
+    """
+    axes = orthonormalize(matrix3(matrix))
+    return Quaternion() if axes is None else Quaternion(quat_of(axes))
+
+
 def vector(values: Vector | Sequence[float]) -> Vec:
     """Return a vector in the form of the solver."""
     return (values[0], values[1], values[2])
@@ -302,6 +313,19 @@ def have_bones_changed(armatures: Collection[bpy.types.ID] | None = None) -> boo
         return not all(known.has_same_bones() for known in _known_of(armatures))
     except ReferenceError:
         return True  # It was removed, as all are when a file is loaded.
+
+
+def have_hidden_bones_changed(depsgraph: bpy.types.Depsgraph) -> bool:
+    """Return whether names have changed in a cached armature that a depsgraph does not evaluate.
+
+    There is no notification of these.
+    """
+    hidden = [
+        known
+        for known in _skeletons.values()
+        if not known.object.evaluated_get(depsgraph).is_evaluated
+    ]
+    return not all([known.has_same_bones() for known in hidden])
 
 
 def skeletons_by_name() -> dict[str, list[Skeleton]]:

@@ -159,3 +159,10 @@ def tagged_in(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
     such a copy crashes Blender.
     """
     return {cast(bpy.types.ID, update.id).name for graph in graphs for update in graph.updates}
+
+
+def tag_animation(depsgraph: bpy.types.Depsgraph) -> None:
+    """Have the next update play the animation of all data-blocks, as a change of the frame does."""
+    for block in depsgraph.ids:
+        if getattr(block, "animation_data", None) is not None:
+            cast(bpy.types.ID, block.original).update_tag(refresh={"TIME"})

@@ -17,8 +17,9 @@ from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.errors import ChoiceError
 from ..blender.messages import msg
+from ..blender.skeleton import upright
 from ..loop.properties import settings
-from .placing import link_beside, upright
+from .placing import link_beside
 from .playing import updated
 
 COLLECTION = "IK Controls"

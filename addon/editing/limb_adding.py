@@ -19,7 +19,7 @@ from ..blender.errors import ProblemError
 from ..blender.limbs import end_of
 from ..blender.messages import msg
 from ..blender.relations import active_constraints
-from ..blender.skeleton import Skeleton, skeleton_of, vector
+from ..blender.skeleton import Skeleton, skeleton_of, upright, vector
 from ..loop.properties import FabrikConstraint, settings
 from . import constraints as editing
 from .bending import hinge_values
@@ -27,7 +27,7 @@ from .controls import refuse_uneditable, use_bones
 from .copying import set_values
 from .flexion import Flexion, flexion_of, flip, restore_flexions, stored_flexions
 from .limb import Limb
-from .placing import new_empty, upright
+from .placing import new_empty
 from .playing import updated
 
 SAME_PLACE: Final = 1e-3

@@ -14,6 +14,7 @@ from fabrik_solver.core.vectors import (
     Quat,
     Vec,
     mat_columns,
+    mat_determinant,
     mat_product,
     orthonormalize,
     quat_of,
@@ -141,4 +142,6 @@ def _turn(target: Mat3, hand: Mat3) -> Quat:
         return QUAT_IDENTITY
     x, y, z = mat_columns(outer)
     w, a, b, c = quat_of(mat_product((*x, *y, *z), inner))
+    if mat_determinant(target) < 0.0:  # See `offset_turn`.
+        b, c = -b, -c
     return (-w, -a, -b, -c) if w < 0.0 else (w, a, b, c)

@@ -8,7 +8,6 @@ from math import cos, dist, sin
 from typing import Literal, cast
 
 import bpy
-from mathutils import Matrix, Quaternion
 
 from fabrik_solver import Chain, ChainInput, Frame, Posture, point_in
 from fabrik_solver.core.bend import STRAIGHT, UNCLEAR, aimed_past, chain_axis, eased, swing_turn
@@ -18,8 +17,6 @@ from fabrik_solver.core.vectors import (
     add,
     dot,
     length,
-    orthonormalize,
-    quat_of,
     rotate,
     rotate_about,
     scaled,
@@ -31,7 +28,7 @@ from fabrik_solver.core.vectors import (
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
 from ..blender.limbs import next_joint
-from ..blender.skeleton import matrix3, skeleton_of, vector
+from ..blender.skeleton import skeleton_of, vector
 
 
 def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
@@ -125,12 +122,6 @@ def in_lengths(joints: Sequence[Vec]) -> list[Vec]:
 def size_of(joints: Sequence[Vec]) -> float:
     """Return the length of a chain, given its joints."""
     return sum(dist(a, b) for a, b in pairwise(joints))
-
-
-def upright(matrix: Matrix) -> Quaternion:
-    """Return a rotation that keeps Y, and Z as nearly as it can, as a hand copies it."""
-    axes = orthonormalize(matrix3(matrix))
-    return matrix.to_quaternion() if axes is None else Quaternion(quat_of(axes))
 
 
 def new_empty(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from math import dist
 from typing import cast
 
@@ -61,6 +61,7 @@ def solve_ahead(
         plan.look_at_animation()
     frame = scene.frame_current_final if is_frame_change else None
     rigs = set() if may_be_rebuilt else plan.lookahead.concerned(tagged, is_frame_change)
+    rigs = _evaluated_in(graphs, {uid: plan.rigs[uid].object for uid in rigs})
     if not plan.has_same_names(tagged):
         return  # F-curves already use the new bone names, the plan the old ones.
     needs_graph = plan.lookahead.replaced or plan.lookahead.meshes
@@ -86,6 +87,18 @@ def solve_ahead(
             _write_ahead(plan, uid, uid in foreseen, frame, graph)
     for uid in changed:
         plan.rigs[uid].object.update_tag(refresh={"OBJECT"})
+
+
+def _evaluated_in(
+    graphs: Iterable[bpy.types.Depsgraph], objects: Mapping[int, bpy.types.Object]
+) -> set[int]:
+    """Return the armatures that depsgraphs evaluate: of the others there is no notification."""
+    return {
+        uid
+        for graph in graphs
+        for uid, ob in objects.items()
+        if ob.evaluated_get(graph).is_evaluated
+    }
 
 
 def _flushed(graphs: Iterable[bpy.types.Depsgraph]) -> bpy.types.Depsgraph | None:

@@ -10,7 +10,14 @@ import bpy
 from mathutils import Matrix
 
 from fabrik_solver import ChainInput, Frame, Posture, point_in
-from fabrik_solver.core.vectors import Mat3, Quat, Vec, mat_product, orthonormalize
+from fabrik_solver.core.vectors import (
+    Mat3,
+    Quat,
+    Vec,
+    mat_determinant,
+    mat_product,
+    orthonormalize,
+)
 
 from ..blender.errors import ProblemError
 from ..blender.rotation import LOCATION, SCALE, Run
@@ -426,4 +433,23 @@ def _aim(snapshot: Snapshot, chain: ChainPlan, target: Point) -> Aim:
             "Copy Target Rotation",
             name=name,
         )
-    return Aim(place, axes if chain.offset is None else mat_product(axes, chain.offset[0]))
+    if chain.offset is not None:
+        axes = mat_product(axes, offset_turn(chain.offset, frame[0]))
+    return Aim(place, axes)
+
+
+def offset_turn(offset: Frame, target: Mat3) -> Mat3:
+    """Return the rotation of an offset in the right-handed axes of a target.
+
+    It is set in the target's own axes. If these are mirrored, the X axis of `orthonormalize` is the
+    opposite of theirs.
+
+    Args:
+        offset: The offset.
+        target: The axes of the target in world space.
+    """
+    turn = offset[0]
+    if mat_determinant(target) >= 0.0:
+        return turn
+    a, b, c, d, e, f, g, h, i = turn
+    return (a, -b, -c, -d, e, f, -g, h, i)

@@ -20,13 +20,14 @@ from ..blender.errors import forget_reported, report_once
 from ..blender.listeners import on_invalidate, on_load
 from ..blender.meshes import forget as forget_meshes
 from ..blender.meshes import note_evaluation
-from ..blender.skeleton import rebuild_poses
+from ..blender.skeleton import have_hidden_bones_changed, rebuild_poses
 from ..blender.updates import (
     NO_ARMATURES,
     Updates,
     armatures_in,
     graphs_of,
     has_new_relations,
+    tag_animation,
     tagged_in,
 )
 from . import changes, dependencies, legacy, plan, timing
@@ -168,6 +169,8 @@ def _catch_up(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt:
         plan.revise(tagged, edited + clicked)
     elif plan.is_switched() if is_played else plan.is_outdated(edited, clicked, moved):
         plan.discard(skeletons=True)
+    if not is_frame_change and have_hidden_bones_changed(depsgraph):
+        plan.discard(skeletons=True)
     present = plan.current_after_writes() if depsgraph.mode == "VIEWPORT" else plan.current()
     changed = changes.take_followed()
     if (changed or not present.is_declared) and depsgraph.mode == "VIEWPORT":
@@ -234,7 +237,8 @@ def after_load(_path: str, _unused: object = None) -> None:
     on_load.notify()
     forget_reported()
     legacy.convert()
-    refresh()
+    if plan.is_used():
+        refresh(is_loaded=True)
 
 
 @persistent
@@ -246,11 +250,18 @@ def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
     _is_undone = True
 
 
-def refresh() -> None:
-    """Solve all armatures of the file in one update."""
+def refresh(is_loaded: bool = False) -> None:
+    """Solve all armatures of the file in one update.
+
+    Args:
+        is_loaded: Whether the file has just been loaded. Then Blender plays its animation in the
+            first update, but not if there has been one before.
+    """
     layer = bpy.context.view_layer
     if layer is not None and layer.depsgraph is None:
         layer.update()  # The first update of a new depsgraph calls no handler.
+    if layer is not None and is_loaded:
+        tag_animation(cast(bpy.types.Depsgraph, layer.depsgraph))
     present = plan.current_after_writes()
     _declare_dependencies()
     for rig in present.rigs.values():

@@ -127,14 +127,10 @@ class Plan:
 
     def look_at_animation(self) -> None:
         """Update the lookahead, if the set of animated channels has changed."""
-        if self.lookahead.is_outdated() and self.has_same_bones(self.rigs):
+        if self.lookahead.is_outdated() and not have_bones_changed():
             self.lookahead = lookahead_of(self.readers, self.units_of, self.groups)
         for curves in (*self.lookahead.curves.values(), *self.lookahead.replaced.values()):
             curves.forget()
-
-    def has_same_bones(self, among: Iterable[int]) -> bool:
-        """Return whether the bones of armatures are those of the plan."""
-        return all(self.rigs[uid].has_same_bones() for uid in among)
 
     def copied_with(self, tagged: Set[str]) -> set[int]:
         """Return the armatures that are copied because of tagged data-blocks, by name."""
@@ -219,6 +215,9 @@ def revise(tagged: Set[str], armatures: Collection[bpy.types.ID]) -> None:
     except ReferenceError:  # Something was removed.
         discard(skeletons=True)
         return
+    if have_bones_changed():  # Of an armature that was hidden until now, without a notification.
+        discard(skeletons=True)
+        return
     outdated = stale | {uid for uid, own in _armatures.items() if changed & {uid, *own.sources}}
     if changed or outdated or _has_new_armatures():
         _discard(outdated)
@@ -275,6 +274,11 @@ def discard_if_outdated() -> None:
     """Discard the plan if it is outdated; updates do not check it without constraints."""
     if is_outdated():
         discard(skeletons=True)
+
+
+def is_used() -> bool:
+    """Return whether the file has anything for a plan, which need not have been made."""
+    return any(has_settings(ob) or _is_orphaned(ob) for ob in bpy.data.objects)
 
 
 def is_empty() -> bool:

@@ -6,7 +6,10 @@ if all other tests pass.
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +21,7 @@ from typing import Any
 import addon_utils
 import bpy
 import pytest
+from bpy.app.handlers import persistent
 from mathutils import Euler, Matrix, Quaternion, Vector
 from rendering import rendered
 from rigs import (
@@ -1610,3 +1614,90 @@ def test_of_wheels_for_any_python_and_for_one_the_former_is_unpacked() -> None:
 
     wheels = [f"fabrik_solver-0.1.0-{tags}.whl" for tags in ("cp313-cp313-any", "py3-none-any")]
     assert wheel_list_deduplicate_as_skip_set([("fabrik_ik", wheels)]) == {wheels[0]}
+
+
+def test_a_full_copy_of_a_scene_has_poses_without_rest_bones_up_to_4_5() -> None:
+    rig = make_chain(1)
+    rig.hide_viewport = True
+    update()
+    bpy.ops.scene.new(type="FULL_COPY")
+    copy = bpy.context.scene.collection.objects["Rig.001"]
+    assert (copy.pose.bones["B0"].bone is None) == (bpy.app.version < (5, 0))
+    assert copy.data.bones.keys() == ["B0"]
+    copy.hide_viewport = False
+    update()
+    assert copy.pose.bones["B0"].bone == copy.data.bones["B0"]
+
+
+def test_loading_plays_the_animation_unless_a_handler_has_updated_the_view_layer(
+    tmp_path: Path,
+) -> None:
+    empty = make_empty(location=(1, 0, 0))
+    empty.keyframe_insert("location", frame=1)
+    empty.location.x = 2.0
+    path = str(tmp_path / "keyed.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+
+    @persistent
+    def update_early(*_: object) -> None:
+        update()
+
+    bpy.ops.wm.open_mainfile(filepath=path)
+    assert bpy.data.objects["Target"].location.x == 1.0
+    bpy.app.handlers.load_post.append(update_early)
+    try:
+        bpy.ops.wm.open_mainfile(filepath=path)
+    finally:
+        bpy.app.handlers.load_post.remove(update_early)
+    assert bpy.data.objects["Target"].location.x == 2.0
+
+
+TWICE_FREED = """
+import os
+import bpy
+
+bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+scene = bpy.context.scene
+rig = bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig"))
+scene.collection.objects.link(rig)
+bpy.context.view_layer.objects.active = rig
+bpy.ops.object.mode_set(mode="EDIT")
+parent = None
+for i in range(60):
+    bone = rig.data.edit_bones.new(f"B{i}")
+    bone.head, bone.tail, bone.parent = (0, 0, i), (0, 0, i + 1), parent
+    parent = bone
+bpy.ops.object.mode_set(mode="OBJECT")
+second = scene.view_layers.new("Second")
+bpy.context.view_layer.update()
+bpy.ops.ed.undo_push(message="made")
+bpy.context.window.view_layer = second
+rig.pose.bones[0].keyframe_insert("location", frame=1)
+copy = rig.copy()
+copy.data = rig.data.copy()
+scene.collection.objects.link(copy)
+bpy.context.view_layer.update()
+bpy.ops.ed.undo_push(message="copied")
+scene.frame_set(2)
+bpy.ops.ed.undo()
+bpy.ops.ed.redo()
+for frame in range(3, 9):
+    bpy.context.scene.frame_set(frame)
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(
+    bool(bpy.app.binary_path) or not sys.platform.startswith("linux"),
+    reason="Freed memory is only overwritten by the C library of GNU, in the wheel",
+)
+def test_undo_and_redo_of_a_copied_armature_crash_blender_where_there_are_two_view_layers(
+    tmp_path: Path,
+) -> None:
+    """Once it does not, `user.may_copy` in the kit can go."""
+    script = tmp_path / "recipe.py"
+    script.write_text(TWICE_FREED)
+    environment = {**os.environ, "MALLOC_PERTURB_": "170"}
+    call = [sys.executable, str(script)]
+    done = [subprocess.run(call, env=environment, capture_output=True) for _ in range(3)]
+    assert any(one.returncode < 0 for one in done), done[0].stderr

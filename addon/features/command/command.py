@@ -19,7 +19,7 @@ from ...editing.playing import finish, staged
 from ...loop.properties import settings
 from ..bake.files import refuse_irregular, refuse_long_path, replaced
 from ..bake.operators import armatures_of, summary
-from . import jobs
+from . import jobs, saving
 from .jobs import NAME
 
 if TYPE_CHECKING:
@@ -157,7 +157,8 @@ def _run(args: Any) -> int:
             draft.unlink(missing_ok=True)
             _print(f"{text}. No file was written.")
             return MISMATCH
-        _save(draft, is_compressed=_is_compressed(args.file))
+        armatures = [picked.armature for picked in picks]
+        saving.save_proven(draft, _is_compressed(args.file), armatures)
     _print(f"{text}. Saved as “{output}”.")
     return 0
 
@@ -201,7 +202,7 @@ def _recorded_elsewhere(
         folder, file = Path(name), args.file
         if not is_as_saved:
             file = folder / "simulated.blend"
-            _save(file, is_compressed=False)
+            saving.save(file, is_compressed=False)
         return jobs.record(file, folder, processes, picks, frames, args.constraint or ())
 
 
@@ -269,15 +270,6 @@ def _with_progress(work: Generator[float, None, Any]) -> Any:
             _print(f"{10 * tenths} %")
 
     return finish(work, show)
-
-
-def _save(path: Path, is_compressed: bool) -> None:
-    try:
-        bpy.ops.wm.save_as_mainfile(
-            filepath=str(path.absolute()), check_existing=False, compress=is_compressed, copy=True
-        )
-    except RuntimeError as error:
-        raise ProblemError(f"Cannot write the file: {str(error).strip()}") from None
 
 
 def _is_compressed(path: Path) -> bool:

@@ -34,7 +34,7 @@ from ...blender.precision import rounding_of
 from ...blender.skeleton import Point, matrix_frame
 from ...editing.placing import aim_past, side_of_bend
 from ...loop.bend_side import bend_side
-from ...loop.chain_plan import ChainPlan
+from ...loop.chain_plan import ChainPlan, offset_turn
 from ...loop.evaluated import Evaluated
 from ...loop.properties import settings
 from ...loop.property_values import within_limits
@@ -144,11 +144,12 @@ def _target_goal(
     place, axes = tip, orthonormalize(hand) if chain.has_hand else None
     if chain.offset is None or chain.target is None:
         return place, axes
+    target = place_of(depsgraph, chain.target)[0]
     if axes is not None:
-        x, y, z = mat_columns(chain.offset[0])
+        x, y, z = mat_columns(offset_turn(chain.offset, target))
         axes = mat_product(axes, (*x, *y, *z))
     # With its current rotation; the location is corrected after it has rotated.
-    return sub(place, mat_apply(place_of(depsgraph, chain.target)[0], chain.offset[1])), axes
+    return sub(place, mat_apply(target, chain.offset[1])), axes
 
 
 def _beyond(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, size: float) -> float:

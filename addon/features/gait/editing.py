@@ -20,7 +20,7 @@ from ...blender.character import (
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.rigify import ORIGINAL, fk_control, fk_joint, fk_switch, use_fk
-from ...blender.skeleton import Skeleton, skeleton_of, vector
+from ...blender.skeleton import Skeleton, skeleton_of, upright, vector
 from ...editing import constraints as editing
 from ...editing.placing import new_empty
 from ...loop import plan
@@ -257,7 +257,7 @@ def _constraint(
         size = 0.25 * rig.rest(leg.bones[-1]).length * armature.matrix_world.median_scale
         place = vector(foot.translation)
         target = new_empty(armature, f"{tip} Target", place, size, "CUBE")
-        target.rotation_euler = foot.to_euler()
+        target.rotation_euler = upright(foot).to_euler()
         made.append(target)
     item = editing.add(armature, tip, target, chain_count=len(leg.bones))
     item.swing = 1.0

@@ -223,7 +223,7 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
         "pole_target": pole.object,
         "pole_subtarget": pole.bone,
         "pole_angle": -item.pole_angle,
-        **_mirrored_offset(item, target.axes, axes_to_tip),
+        **_mirrored_offset(armature, item, target.axes, axes_to_tip),
     }
     motion = MOTIONS.get(item.solver)
     if motion is not None and motion.mirrored is not None:
@@ -272,7 +272,9 @@ def _flipped(name: str, bone: str, other: str) -> str:
     return name.replace(bone, other) if flipped == name else flipped
 
 
-def _mirrored_offset(item: Any, target: Matrix, axes_to_tip: Matrix) -> dict[str, Any]:
+def _mirrored_offset(
+    armature: bpy.types.Object, item: Any, target: Matrix, axes_to_tip: Matrix
+) -> dict[str, Any]:
     """Return the settings of the mirrored offset of the tip from its target.
 
     As rolls may differ between the sides, the mirrored constraint may need a rotation offset even
@@ -280,6 +282,9 @@ def _mirrored_offset(item: Any, target: Matrix, axes_to_tip: Matrix) -> dict[str
     """
     turn = Quaternion(item.offset_rotation) if item.use_offset else Quaternion()
     place = Vector(item.offset_location) if item.use_offset else Vector()
+    if _is_mirrored(armature) != _is_mirrored(item.target):
+        # A rotation leads from one to the other but for X, which is the opposite.
+        axes_to_tip = MIRROR_X @ axes_to_tip @ MIRROR_X
     mirrored = (target @ turn.to_matrix() @ axes_to_tip.transposed()).to_quaternion()
     if not item.use_offset and (not item.use_rotation or mirrored.angle < TOLERANCE):
         return {}
@@ -288,6 +293,10 @@ def _mirrored_offset(item: Any, target: Matrix, axes_to_tip: Matrix) -> dict[str
         "offset_location": vector(target @ place),
         "offset_rotation": (mirrored.w, mirrored.x, mirrored.y, mirrored.z),
     }
+
+
+def _is_mirrored(ob: bpy.types.Object | None) -> bool:
+    return ob is not None and _world(ob).is_negative
 
 
 def _mirrored_end(

@@ -184,8 +184,12 @@ def test_mirroring_again_renews_what_is_there() -> None:
 @pytest.mark.parametrize("rolls", ROLLS)
 @pytest.mark.parametrize("use_offset", (False, True))
 @pytest.mark.parametrize("kind", ("empty", "bone"))
-def test_hands_match_their_mirrored_targets(kind: str, use_offset: bool, rolls: str) -> None:
+@pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1), (-1, -1, -1)], ids=str)
+def test_hands_match_their_mirrored_targets(
+    scale: tuple[int, int, int], kind: str, use_offset: bool, rolls: str
+) -> None:
     rig = make_body(rolls, 5)
+    rig.scale = scale
     target = make_empty("Target.L", (1.0, -0.3, 1.2))
     target.rotation_euler = (0.3, 0.4, 0.9)
     subtarget = ""

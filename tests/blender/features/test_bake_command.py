@@ -386,7 +386,7 @@ def half(path, *_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 import os, signal
 from addon.features.bake import parts
-command._save = parts.save = half
+command.saving.save = parts.save = half
 """
 
 
@@ -404,6 +404,59 @@ def test_what_a_killed_run_leaves_the_next_one_clears(blend, tmp_path_factory, o
     assert command.run([str(one) for one in arguments]) == 0
     assert sorted(path.name for path in blend.parent.iterdir()) == ["out", "shot.blend"]
     assert output.read_bytes() != b"before"
+
+
+LIMIT = """
+import resource
+from addon.features.command import saving
+save = saving.save
+def save_on_full_disk(path, is_compressed):
+    resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
+    save(path, is_compressed)
+saving.save = save_on_full_disk
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of a file")
+@pytest.mark.skipif(
+    bool(bpy.app.binary_path), reason="Blender itself is killed by a file beyond the limit"
+)
+@pytest.mark.parametrize("share", [0.2, 0.95])
+@pytest.mark.parametrize("is_compressed", [True, False])
+def test_a_full_disk_is_said_and_the_output_stays(blend, tmp_path_factory, is_compressed, share):
+    bpy.ops.wm.open_mainfile(filepath=str(blend))
+    bpy.ops.wm.save_mainfile(compress=is_compressed)
+    output = blend.with_name("out.blend")
+    arguments = [blend, "--output", output, "--end", "4"]
+    assert command.run([str(one) for one in arguments]) == 0
+    good, before = output.read_bytes(), listing(blend.parent)
+    patch = LIMIT.format(size=int(share * len(good)))
+    process = started(tmp_path_factory.mktemp("scratch"), 0, arguments, patch)
+    answer, _ = process.communicate(timeout=120)
+    assert process.returncode == command.INVALID, answer
+    assert "fabrik_bake: Cannot write the file: " in answer
+    assert output.read_bytes() == good
+    assert listing(blend.parent) == before
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+def test_a_file_that_was_cut_off_replaces_nothing(blend, monkeypatch, capfd, share):
+    """Blender does not always report that a disk is full."""
+    from addon.features.command import saving
+
+    def save(path, is_compressed):
+        whole(path, is_compressed)
+        os.truncate(path, int(share * path.stat().st_size))
+
+    whole = saving.save
+    output = blend.with_name("out.blend")
+    output.write_text("before")
+    before = listing(blend.parent)
+    monkeypatch.setattr(saving, "save", save)
+    assert command.run([str(blend), "--output", str(output)]) == command.INVALID
+    assert "cannot be read back" in said(capfd)[-1]
+    assert output.read_text() == "before"
+    assert listing(blend.parent) == before
 
 
 def test_two_runs_with_one_output_are_kept_apart(blend, capfd):

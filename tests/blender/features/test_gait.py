@@ -9,6 +9,7 @@ from pathlib import Path
 
 import bpy
 import pytest
+from humans import make_human
 from mathutils import Vector
 from rendering import rendered
 from rigs import (
@@ -126,6 +127,21 @@ def test_two_bones_are_solved_exactly_and_made_constraints_are_used(empty_file: 
     assert [leg.constraint for leg in rig.fabrik.gaits[0].legs].count("Mine") == 1
     assert len(rig.fabrik.constraints) == 4
     assert {one.solver for one in rig.fabrik.constraints if one.name != "Mine"} == {"TWO_BONE"}
+
+
+@pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1), (1, -1, 1)], ids=str)
+def test_the_feet_of_a_new_walk_keep_their_rest_pose(empty_file: None, scale) -> None:
+    rig = make_human(False)
+    rig.scale = scale
+    select(rig, [])
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    update()
+    shown = evaluated(rig).pose.bones
+    for item in rig.fabrik.constraints:
+        assert item.use_rotation
+        rest = rig.data.bones[item.bone].matrix_local
+        rows = zip(shown[item.bone].matrix, rest, strict=True)
+        assert max((a - b).length for a, b in rows) <= 2e-5
 
 
 def test_walk_over_a_floor(spider) -> None:

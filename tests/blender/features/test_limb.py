@@ -115,8 +115,13 @@ def test_what_is_no_limb_is_refused() -> None:
 @pytest.mark.parametrize("is_posed", [False, True])
 @pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
 @pytest.mark.parametrize("clicked", ["hand.L", "forearm.L", "foot.R"])
-def test_nothing_moves(clicked: str, controls: str, is_posed: bool) -> None:
+@pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1), (-1, -1, -1)], ids=str)
+def test_nothing_moves(
+    scale: tuple[int, int, int], clicked: str, controls: str, is_posed: bool
+) -> None:
     rig = make_human(False, 100.0)
+    rig.scale = [a * b for a, b in zip(rig.scale, scale, strict=True)]
+    update()
     if is_posed:
         bend(rig)
     count = len(rig.pose.bones)

@@ -292,6 +292,23 @@ def test_a_target_next_to_gimbal_lock_is_turned_exactly(empty_file, mode, is_bon
         assert farthest(points(rig)[:9], fk) <= 1e-5
 
 
+@pytest.mark.parametrize("scale", [(-1, 1, 1), (-1, -1, -1)], ids=str)
+@pytest.mark.parametrize("mirrored", ["rig", "target", "both"])
+def test_a_mirrored_target_with_an_offset_is_moved_and_turned(empty_file, mirrored, scale) -> None:
+    rig, target = make_chain(4), make_empty()
+    bend(rig)
+    for name, ob in (("rig", rig), ("target", target)):
+        if mirrored in (name, "both"):
+            ob.scale = scale
+    item = add_constraint(rig, "B3", target, use_rotation=True)
+    update()
+    item.use_offset, item.offset_location = True, (0.2, 0.1, -0.1)
+    item.offset_rotation = Quaternion((1, 0.2, 0.3, 0.1)).normalized()
+    activate(rig)
+    update()
+    assert_takes_fk_pose(rig)
+
+
 def test_a_bone_of_another_armature_is_moved(empty_file) -> None:
     other = make_chain(1, "Other", ((1, 0, 2), (1, 0.4, 3)))
     other.scale, other.rotation_euler = (2, 0.5, 1), (0.3, 0.7, 0.1)

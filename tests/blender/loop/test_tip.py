@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import nan
+from math import nan, pi
 from pathlib import Path
 
 import bpy
@@ -111,6 +111,69 @@ def test_it_does_in_an_armature_that_is_moved_turned_scaled_and_mirrored(
         assert tip_error(rig, "B3", target, use_tail) <= 1e-3
     assert turn_error(rig, target) <= 1e-4
     assert item.error == pytest.approx(tip_error(rig, "B3", target, use_tail), abs=2e-5)
+
+
+MIRRORING = [(-1, 1, 1), (1, -1, 1), (1, 1, -1), (-1, -1, -1)]
+TURNS = [(0, 0, 0), (0.5 * pi, 0, 0), (0, 0, 0.5 * pi), (2.1, -0.8, 2.9), (-1.3, 0.7, -2.2)]
+
+
+@pytest.mark.parametrize("turn", TURNS, ids=str)
+@pytest.mark.parametrize("mirrored", ["itself", "its parent", "both"])
+@pytest.mark.parametrize("scale", MIRRORING, ids=str)
+def test_it_does_in_a_mirrored_armature_however_the_target_is_turned(
+    rig, target, scale, mirrored, turn
+):
+    if mirrored != "itself":
+        rig.parent = make_empty("Holder", (0.3, 0.1, -0.2))
+        rig.parent.rotation_euler, rig.parent.scale = (0.2, 0.5, -0.4), scale
+    if mirrored != "its parent":
+        rig.scale = scale
+    update()
+    target.location, target.rotation_euler = rig.matrix_world @ target.location, turn
+    oriented(rig, target, use_tail=False)
+    assert_taken(rig, target, use_tail=False)
+
+
+@both_ends
+@pytest.mark.parametrize("use_offset", [True, False])
+@pytest.mark.parametrize("scale", MIRRORING, ids=str)
+def test_the_pose_stays_if_an_armature_is_mirrored_with_its_target(
+    rig, target, scale, use_offset, use_tail
+):
+    holder = make_empty("Holder", (0, 0, 0))
+    rig.parent = target.parent = holder
+    item = oriented(rig, target, use_tail, use_offset=use_offset)
+    if use_offset:
+        item.offset_location, item.offset_rotation = (-0.2, 0.1, 0.3), TURN.to_quaternion()
+        update()
+    before = {bone.name: bone.matrix.copy() for bone in evaluated(rig).pose.bones}
+    holder.scale = scale
+    update()
+    for bone in evaluated(rig).pose.bones:
+        assert turn_between(before[bone.name], bone.matrix) <= 2e-5
+        assert (before[bone.name].translation - bone.matrix.translation).length <= 2e-5
+
+
+@pytest.mark.parametrize("of", ["rig", "target", "both"])
+def test_the_offset_of_a_mirrored_hand_or_target_can_be_taken(rig, target, of):
+    item = oriented(rig, target, use_offset=True)
+    for name, ob in (("rig", rig), ("target", target)):
+        if of in (name, "both"):
+            ob.scale.x = -1.0
+    item.enabled = False
+    update()
+    before = {bone.name: bone.matrix.copy() for bone in evaluated(rig).pose.bones}
+    assert set_offset(rig) == {"FINISHED"}
+    item.enabled = True
+    update()
+    assert item.state == "REACHED"
+    for bone in evaluated(rig).pose.bones:
+        assert turn_between(before[bone.name], bone.matrix) <= 2e-5
+    turned, quarter = bone_world(rig, "B3"), Matrix.Rotation(0.4, 4, "Z")
+    target.matrix_world = quarter @ target.matrix_world
+    rig.matrix_world = quarter @ rig.matrix_world
+    update()
+    assert turn_between(bone_world(rig, "B3"), quarter @ turned) <= 2e-5
 
 
 def test_a_scaled_sheared_or_mirrored_target_has_the_orientation_of_its_y_and_z(rig, target):
