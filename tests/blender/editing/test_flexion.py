@@ -1,0 +1,336 @@
+"""The side to which limbs bend, which is decided once, from all that is known."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import pi, radians, sin
+from typing import Any
+
+import bpy
+import pytest
+from mathutils import Euler, Vector
+from rigs import activate, add_constraint, evaluated, go, link, make_armature, make_empty, update
+
+FRAMES = 61
+"""The frames of the strides of `make_capture`."""
+
+
+def make_leg(bend: float = 0.0, side: float = 0.0) -> bpy.types.Object:
+    """Make a leg along −Z below hips; its knee is off the line by ``bend`` along −Y."""
+    return make_armature(
+        {
+            "Hips": ((0, 0, 2), (0, 0, 2.4), ""),
+            "Thigh": ((0, 0, 2), (side, -bend, 1), "Hips"),
+            "Shin": ((side, -bend, 1), (0, 0, 0), "Thigh"),
+            "Foot": ((0, 0, 0), (0, -0.3, 0), "Shin"),
+        }
+    )
+
+
+def flexion(rig: bpy.types.Object, bone: str = "Shin") -> Any:
+    from addon.editing.flexion import flexion_of
+
+    return flexion_of(rig, bone)
+
+
+def front(rig: bpy.types.Object, bone: str = "Shin") -> Vector:
+    """Return the direction in which the knee bulges, in armature space."""
+    found, rest = flexion(rig, bone), rig.data.bones[bone]
+    along = (rest.tail_local - rest.head_local).normalized()
+    return along.cross(rest.matrix_local.to_3x3() @ found.axis).normalized()
+
+
+def key_turns(rig: bpy.types.Object, bone: str, turns: list[tuple[float, float, float]]) -> None:
+    posed = rig.pose.bones[bone]
+    posed.rotation_mode = "XYZ"
+    for frame, turn in enumerate(turns, 1):
+        posed.rotation_euler = turn
+        posed.keyframe_insert("rotation_euler", frame=frame)
+    update()
+
+
+def toward(rig: bpy.types.Object, direction: Vector) -> tuple[float, float, float]:
+    """Return the axis, in the shin's rest space, about which it flexes to bulge to a direction."""
+    rest = rig.data.bones["Shin"]
+    along = (rest.tail_local - rest.head_local).normalized()
+    return tuple(rest.matrix_local.to_3x3().inverted() @ direction.cross(along).normalized())
+
+
+def test_a_clip_tells_more_than_a_rest_pose_that_is_bent_the_other_way(empty_file) -> None:
+    rig = make_leg(bend=-0.06)  # Bent backward by 7°.
+    assert flexion(rig).source == "REST" and front(rig).y > 0.99
+    axis = Vector(toward(rig, Vector((0, -1, 0))))
+    key_turns(
+        rig,
+        "Shin",
+        [tuple(axis.xyz * angle) for angle in (0.0, 0.2, 0.6, 1.0, 0.4, -0.05)],
+    )
+    assert flexion(rig).source == "CLIP" and front(rig).y < -0.99
+
+
+def test_a_clip_that_hardly_bends_or_bends_to_all_sides_does_not_tell(empty_file) -> None:
+    rig = make_leg(bend=0.06)
+    key_turns(rig, "Shin", [(0.05 * sin(i), 0.0, 0.05 * sin(2 * i)) for i in range(8)])
+    assert flexion(rig).source == "REST"
+    key_turns(rig, "Shin", [(0.6 * sin(i), 0.0, 0.6 * sin(2.3 * i + 1)) for i in range(20)])
+    assert flexion(rig).source == "REST"
+
+
+def test_a_hinge_tells_more_than_a_clip(empty_file) -> None:
+    rig = make_leg()
+    axis = Vector(toward(rig, Vector((0, -1, 0))))
+    key_turns(rig, "Shin", [tuple(axis * angle) for angle in (0.0, 0.6, 1.0)])
+    joint = rig.pose.bones["Shin"].fabrik_joint
+    joint.hinge_axis, joint.hinge_vector = "FREE", -axis
+    joint.hinge_min, joint.hinge_max, joint.limit_type = 0.0, 2.0, "HINGE"
+    assert flexion(rig).source == "LIMIT" and front(rig).y > 0.99
+
+
+def test_a_pole_tells_where_the_limb_is_straight(empty_file) -> None:
+    rig = make_leg()
+    assert flexion(rig) is None
+    pole = make_empty("Pole", (3, 0, 1))
+    add_constraint(rig, "Shin", make_empty("Target", (0, 0, 0)), chain_count=2, pole_target=pole)
+    update()
+    assert flexion(rig).source == "POLE"
+
+
+def test_what_is_set_stays_and_the_limb_bends_that_way(empty_file) -> None:
+    rig = make_leg(bend=0.002)
+    rig.data.bones["Shin"].fabrik_flexion = toward(rig, Vector((1, 0, 0)))
+    assert flexion(rig).source == "SET" and front(rig).x > 0.99
+    target = make_empty("Target", (0, 0, 0))
+    add_constraint(rig, "Shin", target, chain_count=2, solver="TWO_BONE")
+    target.location.z = 0.5
+    update()
+    knee = evaluated(rig).pose.bones["Shin"].head
+    assert knee.x > 0.5 and abs(knee.y) < 0.02
+    rig.data.bones["Shin"].fabrik_flexion = toward(rig, Vector((-1, 0, 0)))
+    update()
+    assert evaluated(rig).pose.bones["Shin"].head.x < -0.5
+
+
+def test_adding_a_constraint_keeps_what_a_clip_tells(empty_file) -> None:
+    rig = make_leg()
+    axis = Vector(toward(rig, Vector((0, -1, 0))))
+    key_turns(rig, "Shin", [tuple(axis * angle) for angle in (0.0, 0.6, 1.0)])
+    select(rig, "Shin")
+    assert bpy.ops.fabrik.constraint_add(chain_count=2) == {"FINISHED"}
+    assert Vector(rig.data.bones["Shin"].fabrik_flexion).angle(axis) < 1e-3
+    assert not any(rig.data.bones["Thigh"].fabrik_flexion)
+
+
+def test_a_bent_rest_pose_needs_nothing_to_be_kept(empty_file) -> None:
+    rig = make_leg(bend=0.2)
+    select(rig, "Shin")
+    assert bpy.ops.fabrik.constraint_add(chain_count=2) == {"FINISHED"}
+    assert not any(rig.data.bones["Shin"].fabrik_flexion)
+
+
+def select(rig: bpy.types.Object, bone: str) -> None:
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    for posed in rig.pose.bones:
+        owner = posed if hasattr(posed, "select") else posed.bone
+        owner.select = posed.name == bone
+    rig.data.bones.active = rig.data.bones[bone]
+
+
+@pytest.mark.parametrize("bend", [0.15, 0.004])
+def test_a_limb_that_is_added_can_bend_to_the_other_side(empty_file, bend: float) -> None:
+    """Nothing moves, unless the rest pose is clearly bent: its own side stays then."""
+    rig = make_leg(bend)
+    rig.data.bones["Shin"].fabrik_flexion = toward(rig, Vector((0, -1, 0)))
+    before = evaluated(rig).pose.bones["Shin"].head.copy()
+    select(rig, "Foot")
+    options = {"controls": "EMPTY", "use_hinges": False, "use_pole": False}
+    assert bpy.ops.fabrik.limb_add(bend="FLIPPED", **options) == {"FINISHED"}
+    assert front(rig).y > 0.98
+    update()
+    assert (evaluated(rig).pose.bones["Shin"].head - before).length < 1e-5
+    rig.fabrik.constraints[0].target.location.z = 0.6
+    update()
+    assert (evaluated(rig).pose.bones["Shin"].head.y > 0.0) == (bend < 0.1)
+
+
+def test_a_limb_that_cannot_be_added_changes_nothing(empty_file) -> None:
+    rig = make_leg()
+    axis = Vector(toward(rig, Vector((0, -1, 0))))
+    key_turns(rig, "Shin", [tuple(axis * angle) for angle in (0.0, 0.6, 1.0)])
+    con = rig.pose.bones["Shin"].constraints.new("COPY_ROTATION")
+    con.target = make_empty("Other")
+    select(rig, "Foot")
+    with pytest.raises(RuntimeError, match="is posed by its constraint"):
+        bpy.ops.fabrik.limb_add(bend="FLIPPED")
+    assert not any(rig.data.bones["Shin"].fabrik_flexion)
+
+
+# Captured walks
+
+
+def make_capture(back: float = 3.0, aside: float = 1.5) -> bpy.types.Object:
+    """Make a figure whose legs are keyed as captures have them, on all frames.
+
+    Args:
+        back: By how much a knee is bent backward at heel strike, in degrees.
+        aside: By how much it is bent to the side all the time.
+    """
+    scene = bpy.context.scene
+    scene.render.fps, scene.frame_start, scene.frame_end = 60, 1, FRAMES
+    bones: dict[str, Any] = {"Hips": ((0, 0, 0.93), (0, 0, 1.1), "")}
+    for side, x in (("L", 0.1), ("R", -0.1)):
+        joints = (x, 0, 0.91), (x, 0, 0.49), (x, 0, 0.08), (x, -0.14, 0.02), (x, -0.2, 0.02)
+        parent = "Hips"
+        for name, head, tail in zip(
+            (f"Thigh.{side}", f"Shin.{side}", f"Foot.{side}", f"Toe.{side}"),
+            joints,
+            joints[1:],
+            strict=False,
+        ):
+            bones[name] = (head, tail, parent)
+            parent = name
+    rig = make_armature(bones, "Capture")
+    hips = rig.pose.bones["Hips"]
+    for frame in range(1, FRAMES + 1):
+        phase = 2.0 * pi * (frame - 1) / 60.0
+        forward = -1.3 * (frame - 1) / 60.0
+        rest = hips.bone.matrix_local.to_3x3().inverted()
+        hips.location = rest @ Vector((0.0, forward, -0.02))
+        hips.keyframe_insert("location", frame=frame)
+        for side, late in (("L", 0.0), ("R", pi)):
+            swing = radians(26.0) * sin(phase + late)
+            lift = max(0.0, sin(phase + late + 1.9)) ** 2
+            flex = radians(60.0) * lift - radians(back) * (1.0 - lift)
+            for name, turn in (
+                (f"Thigh.{side}", Euler((-swing, 0.0, 0.0))),
+                (f"Shin.{side}", Euler((flex, radians(aside), 0.0))),
+                (f"Foot.{side}", Euler((swing - flex, 0.0, 0.0))),
+            ):
+                posed = rig.pose.bones[name]
+                axes = posed.bone.matrix_local.to_quaternion()
+                posed.rotation_mode = "QUATERNION"
+                posed.rotation_quaternion = axes.inverted() @ turn.to_quaternion() @ axes
+                posed.keyframe_insert("rotation_quaternion", frame=frame)
+    update()
+    return rig
+
+
+def knees(rig: bpy.types.Object, side: str) -> tuple[list[Vector], list[float]]:
+    """Return where a knee is at each frame, and how far it is in front of hip and ankle."""
+    places: list[Vector] = []
+    bends: list[float] = []
+    for frame in range(1, FRAMES + 1):
+        go(frame)
+        posed = evaluated(rig)
+        hip, knee, ankle = (
+            posed.matrix_world @ posed.pose.bones[f"{name}.{side}"].head
+            for name in ("Thigh", "Shin", "Foot")
+        )
+        axis = (ankle - hip).normalized()
+        off = knee - hip - axis * (knee - hip).dot(axis)
+        places.append(knee)
+        bends.append(-off.y)
+    return places, bends
+
+
+def accelerations(places: list[Vector]) -> list[float]:
+    threes = zip(places, places[1:], places[2:], strict=False)
+    return [(a - 2.0 * b + c).length * 3600.0 for a, b, c in threes]
+
+
+def add_feet(rig: bpy.types.Object, with_poles: bool) -> None:
+    for side in "LR":
+        select(rig, f"Foot.{side}")
+        assert bpy.ops.fabrik.constraint_add(chain_count=3) == {"FINISHED"}
+        item = rig.fabrik.constraints[-1]
+        item.use_tail, item.chain_count, item.solver, item.use_rotation = False, 2, "TWO_BONE", True
+        item.target.rotation_mode = "QUATERNION"
+        if with_poles:
+            assert bpy.ops.fabrik.pole_add() == {"FINISHED"}
+    assert bpy.ops.fabrik.snap_to_fk(
+        which="ALL", use_range=True, frame_start=1, frame_end=FRAMES
+    ) == {"FINISHED"}
+
+
+def make_steps(height: float) -> bpy.types.Object:
+    mesh = bpy.data.meshes.new("Steps")
+    verts: list[Any] = []
+    faces: list[Any] = []
+    for i in range(-3, 9):
+        up, y = height * max(0, i), -0.45 * i
+        first = len(verts)
+        verts += [(-5, y, up), (5, y, up), (5, y - 0.45, up), (-5, y - 0.45, up)]
+        faces.append((first, first + 3, first + 2, first + 1))
+    mesh.from_pydata(verts, [], faces)
+    return link(bpy.data.objects.new("Steps", mesh))
+
+
+def test_the_capture_is_as_captures_are(empty_file) -> None:
+    rig = make_capture()
+    for side in "LR":
+        _, bends = knees(rig, side)
+        assert -0.03 < min(bends) < -0.005 and max(bends) > 0.1
+
+
+def test_no_knee_bends_backward_on_stairs(empty_file) -> None:
+    """As far as the capture bends it backward is nothing that the ground may multiply."""
+    rig = make_capture()
+    before = {side: knees(rig, side) for side in "LR"}
+    add_feet(rig, with_poles=False)
+    ground = make_steps(0.16)
+    for item in rig.fabrik.constraints:
+        item.ground.object, item.ground.use = ground, True
+    activate(rig)
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    for side in "LR":
+        _, bends = knees(rig, side)
+        assert max(bends) > 0.2
+        backward = [bend for bend, was in zip(bends, before[side][1], strict=True) if was > -0.02]
+        assert min(backward) > -0.02
+
+
+def test_the_hip_of_two_legs_is_found(empty_file) -> None:
+    rig = make_capture()
+    add_feet(rig, with_poles=False)
+    ground = make_steps(0.0)
+    for item in rig.fabrik.constraints:
+        item.ground.object, item.ground.use = ground, True
+    activate(rig)
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    go(30)
+    low = evaluated(rig).pose.bones["Hips"].head.z
+    ground.location.z = 0.3
+    go(30)
+    assert evaluated(rig).pose.bones["Hips"].head.z - low == pytest.approx(0.3, abs=2e-3)
+    for item in rig.fabrik.constraints:
+        item.ground.use_hip = False
+    go(30)
+    ground.location.z = 0.0
+    go(30)
+    fk = evaluated(rig).pose.bones["Hips"].head.z
+    ground.location.z = 0.3
+    go(30)
+    assert evaluated(rig).pose.bones["Hips"].head.z == fk
+
+
+def test_snapped_poles_move_as_calmly_as_the_limb(empty_file) -> None:
+    rig = make_capture()
+    before = {side: knees(rig, side)[0] for side in "LR"}
+    add_feet(rig, with_poles=True)
+    for side in "LR":
+        places, _ = knees(rig, side)
+        far = [(a - b).length for a, b in zip(places, before[side], strict=True)]
+        assert max(far) < 1e-4
+    for item in rig.fabrik.constraints:
+        poles: list[Vector] = []
+        for frame in range(1, FRAMES + 1):
+            go(frame)
+            poles.append(item.pole_target.matrix_world.translation.copy())
+        steps = [(a - b).length for a, b in pairwise(poles)]
+        # Where the foot swings its knee does so by as much; 2.9 m where the bend was a frame's.
+        assert max(steps) < 0.25
+    rig.location.z -= 0.05
+    for side in "LR":
+        places, bends = knees(rig, side)
+        assert min(bends) > -0.005
+        assert max(accelerations(places)) < 4.0 * max(accelerations(before[side]))
