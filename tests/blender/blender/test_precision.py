@@ -158,7 +158,7 @@ def test_what_is_locked_may_be_off_by_the_rounding_of_what_it_hangs_on(empty_fil
     rig.rotation_euler = (0.0, 0.0, 0.0)
     for x in (-0.4, -0.2, 0.2, 0.4):
         rig.pose.bones["B1"].rotation_quaternion = Quaternion((1, 0, 0), x)
-        assert snapped(rig).difference < 2e-2
+        assert snapped(rig).difference < 3e-2
 
 
 def carried(rng: random.Random, rig: Rig, target: Rig) -> None:

@@ -669,7 +669,7 @@ def test_the_panel_shows_what_matters(addon: ModuleType, panel: str) -> None:
     for kind, names in wanted.items():
         limit(rig, "B1", kind)
         found = shown(addon, rig, "B1", panel)
-        assert set(found) == names | {"limit_type", *JOINT_OPERATORS}
+        assert set(found) == names | {"limit_type", "fabrik_flexion", *JOINT_OPERATORS}
     rig.pose.bones["B1"].use_ik_limit_z = True
     assert {"ik_min_z", "ik_max_z"} <= set(shown(addon, rig, "B1", panel))
     rig.pose.bones["B1"].lock_ik_z = True
