@@ -47,9 +47,9 @@ CLEAR: Final = 0.08
 bends. A knee of two equal bones is flexed by 18° there. The straighter it is, the more the side
 counts that it is known to bend to."""
 
-BACKWARD: Final = (0.04, 0.08)
-"""The same for a pose to the opposite side: up to the first it was posed, or captured, inexactly,
-and from the second on it is meant so. They are 9° and 18° of such a knee."""
+BACKWARD: Final = 0.04
+"""The same for a pose to the opposite side: up to this it was posed, or captured, inexactly. It is 9°
+of such a knee; from `CLEAR` on it is meant so."""
 
 LIMB: Final = 5
 """The largest number of bones of a limb. Longer chains bend as they are posed."""
@@ -330,7 +330,7 @@ def clarity(own: Vec, spread: float, side: Vec, bones: int) -> float:
     apart = spread / (bones - 1)
     along = dot(unit(own) or side, side)
     forward, backward = 0.5 * (1.0 + along) * apart, 0.5 * (1.0 - along) * apart
-    meant = eased(max(0.0, backward - BACKWARD[0]) / (BACKWARD[1] - BACKWARD[0]))
+    meant = eased(max(0.0, backward - BACKWARD) / (CLEAR - BACKWARD))
     return 1.0 - (1.0 - eased(forward / CLEAR)) * (1.0 - meant)
 
 
