@@ -193,6 +193,7 @@ def flattened(joints: list[Joint], axis: Vec) -> tuple[list[Joint], Vec]:
     for joint in flat:
         at = joint.at()
         joint.move(add(at, scaled(normal, left * dot(normal, at))))
+    set_lengths(flat)
     return flat, normal
 
 
