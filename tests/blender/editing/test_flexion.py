@@ -265,6 +265,13 @@ def make_steps(height: float) -> bpy.types.Object:
     return link(bpy.data.objects.new("Steps", mesh))
 
 
+def put_on(rig: bpy.types.Object, ground: bpy.types.Object) -> None:
+    for item in rig.fabrik.constraints:
+        item.ground.object, item.ground.use = ground, True
+    activate(rig)
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+
 def test_the_capture_is_as_captures_are(empty_file) -> None:
     rig = make_capture()
     for side in "LR":
@@ -277,11 +284,7 @@ def test_no_knee_bends_backward_on_stairs(empty_file) -> None:
     rig = make_capture()
     before = {side: knees(rig, side) for side in "LR"}
     add_feet(rig, with_poles=False)
-    ground = make_steps(0.16)
-    for item in rig.fabrik.constraints:
-        item.ground.object, item.ground.use = ground, True
-    activate(rig)
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    put_on(rig, make_steps(0.16))
     for side in "LR":
         _, bends = knees(rig, side)
         assert max(bends) > 0.2
@@ -293,10 +296,7 @@ def test_the_hip_of_two_legs_is_found(empty_file) -> None:
     rig = make_capture()
     add_feet(rig, with_poles=False)
     ground = make_steps(0.0)
-    for item in rig.fabrik.constraints:
-        item.ground.object, item.ground.use = ground, True
-    activate(rig)
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    put_on(rig, ground)
     go(30)
     low = evaluated(rig).pose.bones["Hips"].head.z
     ground.location.z = 0.3
