@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import acos, cos, dist, pi, radians, sin, sqrt
 
 import pytest
@@ -73,7 +74,7 @@ def test_it_moves_smoothly_as_the_ankle_comes_nearer(angle: float, pole: Vec | N
         aside = 0.03 + bend
         reach = 2.0 * sqrt(1.0 - aside * aside) / full
         knees.append(knee_of(chain, reach, pole))
-    steps = [dist(a, b) for a, b in zip(knees, knees[1:], strict=False)]
+    steps = [dist(a, b) for a, b in pairwise(knees)]
     # A step of its bend is 1e-3; it turns by half a circle of 0.03 to 0.1 beside.
     assert max(steps) < 8e-3
 
@@ -85,7 +86,7 @@ def test_a_knee_that_passes_from_front_to_back_stays_in_front() -> None:
         for front in [0.03 - 0.06 * i / 60 for i in range(61)]
     ]
     assert all(turned(knee) < radians(25.0) for knee in knees)
-    steps = [dist(a, b) for a, b in zip(knees, knees[1:], strict=False)]
+    steps = [dist(a, b) for a, b in pairwise(knees)]
     assert max(steps) < 0.03
 
 
