@@ -48,8 +48,8 @@ bends. A knee of two equal bones is flexed by 18° there. The straighter it is, 
 counts that it is known to bend to."""
 
 BACKWARD: Final = 0.04
-"""The same for a pose to the opposite side: up to this, 9° of such a knee, it was posed inexactly, or
-captured so; from `CLEAR` on it is meant."""
+"""The same for a pose to the opposite side: up to this, 9° of such a knee, it was posed or captured
+inexactly; from `CLEAR` on it is meant."""
 
 LIMB: Final = 5
 """The largest number of bones of a limb. Longer chains bend as they are posed."""
