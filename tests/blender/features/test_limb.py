@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from math import radians
@@ -13,9 +14,9 @@ import pytest
 from downloaded import LEFT as L
 from downloaded import make_mixamo
 from humans import make_human
-from mathutils import Matrix
+from mathutils import Matrix, Vector
 from operating import enter_pose_mode, refuses, select_bone
-from rigs import evaluated, make_chain, make_empty, update
+from rigs import evaluated, make_armature, make_chain, make_empty, update
 from spiders import make_spider
 
 pytestmark = pytest.mark.usefixtures("empty_file")
@@ -341,3 +342,22 @@ def test_the_shortcut_of_add_ik_limb_is_no_one_elses() -> None:
     assert len(theirs) > 100
     assert keys(add_limb) not in theirs
     assert theirs[keys(clear)] == "pose.ik_clear"
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 8])
+def test_a_straight_chain_that_was_extruded_is_free(count: int) -> None:
+    """“Bone.001” after “Bone” is no half of a bone that is split in order to twist."""
+    names = ["Bone", *(f"Bone.{i:03}" for i in range(1, count))]
+    rig = make_armature(
+        {
+            name: ((0, 0, 0.4 * i), (0, 0, 0.4 * (i + 1)), names[i - 1] if i else "")
+            for i, name in enumerate(names)
+        }
+    )
+    (item,) = add(rig, names[-1], controls="EMPTY")
+    chance = random.Random(count)
+    for _ in range(20):
+        way = Vector([chance.gauss(0.0, 1.0) for _ in range(3)]).normalized()
+        item.target.location = way * chance.uniform(0.2, 0.95) * 0.4 * count
+        update()
+        assert item.state == "REACHED" and item.error < 1e-4
