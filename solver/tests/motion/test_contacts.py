@@ -176,6 +176,13 @@ def test_toes_that_creep_as_the_foot_rolls_off_or_lands_stay_in_one_contact(
     assert contact.last - contact.first > 1.75 * rate
 
 
+def test_foot_that_slips_stands_on() -> None:
+    """No swing takes less than a tenth of a second."""
+    path = [(min(max(0.0, 0.011 * (i - 60)), 0.055), 0.0, 0.02) for i in range(90)]
+    contacts = of_point(path, 60.0, 0.9)
+    assert [(contact.first, contact.last) for contact in contacts] == [(0, 89)]
+
+
 @pytest.mark.parametrize("rate", [24.0, 30.0, 60.0, 120.0])
 def test_foot_that_runs_stands_for_a_short_time(rate: float) -> None:
     """It comes down, and leaves, at three legs a second, and swings several times as fast."""

@@ -27,7 +27,7 @@ BALL_SPEED, BALL_HEIGHT = 0.3 / PERSON, 0.04 / PERSON
 SWIFT: Final = 0.9
 """The quantile of the speeds of a foot that is the speed of its swing."""
 
-HURRY: Final = 0.06
+HURRY: Final = 0.055
 """The share of that speed at which a foot is slow in any case. In a run its ball passes over the
 floor faster than in a walk, and in less time."""
 
@@ -40,6 +40,9 @@ outliers."""
 
 GAP: Final = 0.05
 """The longest interruption of a contact that is ignored, in seconds."""
+
+QUICKEST: Final = 0.1
+"""The time that a foot takes from one contact to the next at least, in seconds."""
 
 SHORTEST: Final = 0.03
 """The minimum duration of a phase, in seconds."""
@@ -160,6 +163,7 @@ def contacts_of(
         for i in (*range(first, min(begin, last + 1)), *range(end + 1, last + 1)):
             kinds[i] = BALL
     _drop_lone_heels(kinds)
+    _join(kinds, round(QUICKEST * rate))
     shortest = max(least, thresholds.shortest)
     found = [_contact(kinds, first, last) for first, last in _spans(kinds)]
     return [contact for contact in found if contact.last - contact.first >= shortest]
@@ -204,7 +208,7 @@ def _standing(
             stands[first : last + 1] = [True] * (last - first + 1)
     for first, last in runs(stands, True):
         stands[first : last + 1] = [False] * (last - first + 1)
-        pieces = _pieces(way.path, (first, last), creep, max(1, round(0.1 * rate)))
+        pieces = _pieces(way.path, (first, last), creep, max(1, round(QUICKEST * rate)))
         long = max(least, 2.0 * creep / slow * rate)
         whole = [(a, b) for a, b in pieces if b - a >= long] or pieces
         if pieces[0] != whole[0]:
@@ -342,6 +346,14 @@ def _drop_lone_heels(kinds: list[str]) -> None:
         beside = {kinds[i] for i in (first - 1, last + 1) if 0 <= i < len(kinds)}
         if FLAT not in beside or BALL in beside:
             kinds[first : last + 1] = [""] * (last - first + 1)
+
+
+def _join(kinds: list[str], quickest: int) -> None:
+    """Let a foot stand on where it slips for less time than a swing takes."""
+    for first, last in runs(kinds, ""):
+        beside = {kinds[i] for i in (first - 1, last + 1) if 0 <= i < len(kinds)}
+        if last - first + 2 < quickest and 0 < first <= last < len(kinds) - 1 and len(beside) == 1:
+            kinds[first : last + 1] = [kinds[first - 1]] * (last - first + 1)
 
 
 def _spans(kinds: Sequence[str]) -> list[tuple[int, int]]:
