@@ -10,7 +10,7 @@ import bpy
 
 from fabrik_solver import Frame, point_in
 from fabrik_solver.core.vectors import add, length, rotate, scaled, sub
-from fabrik_solver.motion.contacts import Thresholds, quantile
+from fabrik_solver.motion.contacts import Thresholds, floor_level
 from fabrik_solver.motion.ground import eased_extension
 
 from ...blender.messages import msg
@@ -40,9 +40,6 @@ NOTHING_BELOW = msg(
     "There is no ground below the foot at any frame: increase Search Above and Search Below, or "
     "choose another ground"
 )
-
-ON_FLOOR = 0.1
-"""The quantile of the heights of standing feet that is the floor of the animation."""
 
 LEFT_OUT = msg(
     "The ground is disabled or excluded from the view layer: enable it, or choose another ground"
@@ -258,6 +255,7 @@ def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
     """
     standing: list[float] = []
     tilted: list[float] = []
+    leg = 0.0
     for other in plan.current().chains:
         if other.rig.uid == chain.rig.uid and isinstance(other.goal_source, GroundGoal):
             if snapshot is None:
@@ -268,5 +266,6 @@ def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
             if walk is not None:
                 standing += walk.standing
                 tilted += walk.tilted
+                leg = walk.track.leg
     found = standing or tilted
-    return quantile(found, ON_FLOOR) if found else 0.0
+    return floor_level(found, leg) if found else 0.0

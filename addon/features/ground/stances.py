@@ -27,8 +27,8 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 from fabrik_solver.motion import ground as shape
-from fabrik_solver.motion.contacts import BALL, FLAT, WINDOW
-from fabrik_solver.motion.easing import smoother
+from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW
+from fabrik_solver.motion.easing import smooth, smoother
 from fabrik_solver.motion.planted import Leg, Planted, Pose
 
 from ...loop.chain_plan import Snapshot
@@ -222,9 +222,15 @@ class Clip:
         """Return the points of the sole that stand in a contact, relative to the goal."""
         return self._stands(number)[0]
 
-    def hover(self, number: int) -> float:
-        """Return how high the foot is above the floor of its animation in a contact."""
-        return self._stands(number)[1]
+    def hover(self, number: int) -> tuple[float, float]:
+        """Return how high the foot is to be above the floor in a contact, and what is left out.
+
+        Within the height up to which a point counts as standing it is on the floor: the floor of
+        captures drifts.
+        """
+        height = self._stands(number)[1]
+        hover = height * smooth(height / (BALL_HEIGHT * self.walk.track.leg) - 1.0)
+        return hover, height - hover
 
     def _stands(self, number: int) -> tuple[list[Vec], float]:
         if number not in self._standing:
@@ -517,12 +523,13 @@ class Stances:
         if lying is None:
             return GroundOffset(share=0.0)
         base = self.clip.planted.places[number].base
-        height = lying.height + self.clip.hover(number) - dot(base, self._up)
+        hover, drift = self.clip.hover(number)
+        height = lying.height + hover - dot(base, self._up)
         shift = scaled(self._up, height)
         if lying.tilt != ORIGIN:
             apart = sub(flat.place, base)
             shift = add(shift, sub(rotate(shape.turn_of(lying.tilt), apart), apart))
-        return GroundOffset(shift, lying.tilt, lying.rise)
+        return GroundOffset(shift, lying.tilt, lying.rise - drift)
 
     def _lying(self, number: int) -> Lying | None:
         """Return how the foot lies in a contact, None if there is no ground."""

@@ -9,6 +9,7 @@ import bpy
 from fabrik_solver.core.vectors import dot, length, sub
 from fabrik_solver.motion.contacts import (
     BALL,
+    BALL_HEIGHT,
     FLAT,
     HEEL,
     Contact,
@@ -73,7 +74,9 @@ class Walk:
         Each contact counts by its median. The second list is of feet that are held at another
         angle than at rest, as in sitting.
         """
-        rests = {HEEL: self.track.foot.heel_rest, BALL: self.track.foot.ball_rest}
+        foot = self.track.foot
+        rests = {HEEL: foot.heel_rest, BALL: foot.ball_rest}
+        sole = min(foot.heel_rest, foot.ball_rest)
         for part_kind in (FLAT, ""):
             for heights, kind in points:
                 found: tuple[list[float], list[float]] = [], []
@@ -83,9 +86,26 @@ class Walk:
                         height = quantile([heights[f] - rests[kind] for f in frames], 0.5)
                         is_level = 2 * sum(map(self._is_level, frames)) >= len(frames)
                         found[0 if is_level else 1].extend([height] * len(frames))
+                if part_kind and self._hovers_at_rest(found[0], sole):
+                    return [height + sole for height in found[0]], found[1]
                 if found[0] or found[1]:
                     return found
         return [], []
+
+    def _hovers_at_rest(self, standing: list[float], sole: float) -> bool:
+        """Return whether the rest pose does not stand at the armature's origin.
+
+        A sole as thick as it rests high would be below the origin, though its joints never are: the
+        hip of the rest pose is where an importer has put it.
+
+        Args:
+            standing: The heights of flat feet, with the sole as thick.
+            sole: The height of the lowest joint of the foot at rest, in metres.
+        """
+        if not standing:
+            return False
+        height = quantile(standing, 0.5)
+        return height < -BALL_HEIGHT * self.track.leg and height + sole >= 0.0
 
     def _is_level(self, frame: int) -> bool:
         """Return whether a foot is nearly at the angle to the floor that it has at rest."""
@@ -103,6 +123,7 @@ class Walk:
                     self.contacts,
                     [sample.height - floor for sample in samples],
                     [sample.up for sample in samples],
+                    self.track.leg,
                 )
             }
         return self._soles[floor]

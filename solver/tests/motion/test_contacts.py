@@ -25,6 +25,8 @@ from fabrik_solver.motion.contacts import (
     Thresholds,
     Trajectory,
     contacts_of,
+    floor_level,
+    level_of,
     quantile,
 )
 
@@ -158,6 +160,55 @@ def test_foot_that_creeps_on_is_not_held_for_long() -> None:
         assert path[contact.last][0] - path[contact.first][0] <= 2 * MOST_DRIFT * 0.9 + 1e-9
     for a, b in itertools.pairwise(contacts):
         assert b.first - a.last >= 2
+
+
+@pytest.mark.parametrize("rate", [25.0, 60.0, 120.0])
+@pytest.mark.parametrize("is_before", [False, True])
+def test_toes_that_creep_as_the_foot_rolls_off_or_lands_stay_in_one_contact(
+    rate: float, is_before: bool
+) -> None:
+    """They creep farther than a foot may in the middle of it, but not for long."""
+    path = [(max(0.0, 0.28 * (i / rate - 1.5)), 0.0, 0.02) for i in range(int(1.9 * rate))]
+    assert path[-1][0] > 1.5 * MOST_DRIFT
+    away = [(path[-1][0] + 0.2, 0.0, 0.3)] * 10
+    path = away + path[::-1] if is_before else path + away
+    (contact,) = of_point(path, rate, 0.9)
+    assert contact.last - contact.first > 1.75 * rate
+
+
+def test_foot_that_slips_stands_on() -> None:
+    """No swing takes less than a tenth of a second."""
+    path = [(min(max(0.0, 0.011 * (i - 60)), 0.055), 0.0, 0.02) for i in range(90)]
+    contacts = of_point(path, 60.0, 0.9)
+    assert [(contact.first, contact.last) for contact in contacts] == [(0, 89)]
+
+
+@pytest.mark.parametrize("rate", [24.0, 30.0, 60.0, 120.0])
+def test_foot_that_runs_stands_for_a_short_time(rate: float) -> None:
+    """It comes down, and leaves, at three legs a second, and swings several times as fast."""
+    stride, low = 0.8, 0.04
+    path: list[Vec] = []
+    for i in range(int(3 * stride * rate) + 1):
+        cycle, t = divmod(i / rate, stride)
+        t -= 0.5 * stride
+        place = stride * 10.0 * cycle
+        if abs(t) > 0.06:
+            share = (abs(t) - 0.06) / (0.5 * stride - 0.06)
+            place += 5.0 * stride * share * (1 if t > 0 else -1)
+        path.append((place, 0.0, low + 2.5 * max(0.0, abs(t) - 0.02)))
+    contacts = of_point(path, rate, 0.85)
+    assert len(contacts) == 3
+    for number, contact in enumerate(contacts):
+        middle = 0.5 * (contact.first + contact.last) / rate - (number + 0.5) * stride
+        assert abs(middle) < 0.04
+
+
+def test_lowest_level_on_which_feet_stand_for_long_is_the_floor() -> None:
+    """Not a step that goes through it, nor one that is higher."""
+    heights = [*[-0.06] * 12, *[0.0] * 50, *[0.01] * 20, *[0.05] * 60]
+    for leg in (0.85, 85.0):
+        scaled = [leg / 0.85 * height for height in heights]
+        assert level_of(scaled, leg)[0] == 0.0 == floor_level(scaled, leg)
 
 
 def test_foot_that_turns_on_the_spot_is_flat_only_for_a_while() -> None:

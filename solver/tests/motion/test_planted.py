@@ -85,6 +85,32 @@ def test_it_is_the_animation_where_no_contact_is_near() -> None:
             assert foot == given
 
 
+@pytest.mark.parametrize("rate", [60.0, 120.0])
+@pytest.mark.parametrize("size", [0.01, 1.0])
+def test_foot_that_has_slid_far_comes_back_gently(rate: float, size: float) -> None:
+    """In more than the lock time, in which the acceleration would be several times as high."""
+    end, last = round(rate), round(2.0 * rate)
+
+    def pose(frame: int) -> Pose:
+        return Pose((0.2 * size * smoother(2.0 * frame / rate - 1.0), 0.0, 0.09 * size))
+
+    planted = Planted(
+        [Contact((Part(FLAT, 0, end),))],
+        lambda _: True,
+        pose,
+        last + 1,
+        Leg(lambda _: (0.0, 0.0, 0.5 * size), (0.0, 0.0, 0.0), size),
+        UP,
+        Sole((0.0, 0.0, -0.09 * size), (0.1 * size, 0.0, -0.09 * size)),
+        rate,
+        0.1,
+    )
+    places = [planted.at(frame, pose(frame)).place[0] / size for frame in range(last + 1)]
+    assert places[end] < 0.08 and places[last] == pytest.approx(0.2)
+    bends = [a - 2.0 * b + c for a, b, c in zip(places, places[1:], places[2:], strict=False)]
+    assert max(map(abs, bends)) * rate * rate < 25.0
+
+
 def test_foot_rolls_as_the_animation_does() -> None:
     """Heel off: the foot is turned as given as soon as the time of the lock is over."""
     walk = steps(120.0)
@@ -194,6 +220,6 @@ def test_sole_is_that_of_most_frames() -> None:
     ball, heel = (0.14, 0.0, 0.0), (0.0, 0.0, 0.0)
     contacts = [Contact((Part(FLAT, first, first + 9),)) for first in (0, 20, 40, 60)]
     heights = [0.15 if frame >= 60 else 0.09 for frame in range(70)]
-    sole = sole_of((heel, ball), contacts, heights, [UP] * 70)
+    sole = sole_of((heel, ball), contacts, heights, [UP] * 70, 1.0)
     assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
     assert sole.ball == pytest.approx((0.14, 0.0, -0.09))

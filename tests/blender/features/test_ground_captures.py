@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import pairwise
 from math import floor, pi, radians, sin
+from pathlib import Path
 from typing import Any
 
 import bpy
@@ -12,6 +14,9 @@ import pytest
 from mathutils import Matrix, Quaternion, Vector
 from rigs import activate, add_constraint, evaluated, go, link, make_armature, make_empty, update
 from walkers import make_ground, messages, states
+
+CAPTURES = Path(__file__).resolve().parents[3].parent / "shared" / "data"
+"""Where captures and characters lie, if there are any."""
 
 RATE, STEP, STRIDE = 60, 1.1, 1.2
 """Frames a second, how many seconds a step takes, and how far it goes for a leg of 0.85."""
@@ -56,6 +61,13 @@ def ankle(seconds: float, late: float, creep: float, press: float = 0.0) -> tupl
     return place + Vector((STRIDE * (cycle - late), 0.0, 0.0)), pitch_at(t)
 
 
+def drifted(seconds: float, late: float) -> float:
+    """Return the share of the drift: 0 and 1 in turn."""
+    cycle, t = divmod(seconds + late * STEP, STEP)
+    share = eased((t - STAND) / (STEP - STAND))
+    return share if cycle % 2 == 0 else 1.0 - share
+
+
 def captured(
     size: float = 1.0,
     scale: float = 1.0,
@@ -67,6 +79,8 @@ def captured(
     jolt: int = 0,
     kicks: bool = False,
     press: float = 0.0,
+    rest_height: float = 0.0,
+    drift: float = 0.0,
 ) -> bpy.types.Object:
     """Make a figure whose motion is keyed on all frames, as an importer leaves it.
 
@@ -84,18 +98,21 @@ def captured(
         jolt: A frame at which all of it is off by 6 mm; 0 for none.
         kicks: Whether the right foot stays in the air, and the left one where it is.
         press: How far the balls of the feet are pressed into the floor as they roll off.
+        rest_height: How high above the origin of the armature its hip rests.
+        drift: How much higher it stands in every other step.
     """
     scene = bpy.context.scene
     scene.render.fps = RATE
     scene.frame_start, scene.frame_end = 1, FRAMES
     reach = THIGH + SHIN
-    bones: dict[str, Any] = {"Hips": ((0, 0, 0), (0, 0, 24.0 * size), "")}
+    bones: dict[str, Any] = {"Hips": ((0, 0, rest_height * size), (0, 0, 24.0 * size), "")}
     for side, (y, _) in SIDES.items():
         names = f"UpLeg{side}", f"Leg{side}", f"Foot{side}", f"Toe{side}"
         joints = (0, 0), (0.02, -THIGH), (0, 0.001 - reach), (BALL, -reach - ANKLE)
         parent = "Hips"
         for name, (x, z) in zip(names, joints, strict=True):
-            bones[name] = ((size * x, size * y, size * z), (size * (x + 24.0), y, z), parent)
+            head = size * x, size * y, size * (z + rest_height)
+            bones[name] = (head, (size * (x + 24.0), y, z + rest_height), parent)
             parent = name
     rig = make_armature(bones, "Captured")
     rig.scale = (scale,) * 3
@@ -117,7 +134,9 @@ def captured(
         seconds = (frame - 1) / RATE
         off = Vector((0.0, 0.0, 6e-3)) if frame == jolt else Vector()
         noise = Vector([rng.gauss(0, tremble) for _ in range(3)]) + off
-        at = Vector((STRIDE * (seconds / STEP - 0.2), 0.0, hip_height + hover)) + noise
+        at = (
+            Vector((STRIDE * (seconds / STEP - 0.2), 0.0, hip_height + hover - rest_height)) + noise
+        )
         if kicks:
             at.x = 0.1 + 0.1 * sin(seconds)
         hips.location = rest_space(hips, Vector() if is_rest else at * size)
@@ -125,7 +144,7 @@ def captured(
         for side, (y, late) in SIDES.items():
             target = bpy.data.objects[f"Target.{side}"]
             place, pitch = ankle(seconds, late, creep, press)
-            place += Vector((0.0, y, hover)) + off
+            place += Vector((0.0, y, hover + drift * drifted(seconds, late))) + off
             place += Vector([rng.gauss(0, tremble) for _ in range(3)])
             if kicks:
                 swing = sin(2.0 * pi * seconds) if side == "R" else 0.0
@@ -238,6 +257,42 @@ def test_floor_of_the_clip_is_found(hover: float, empty_file: None) -> None:
         for first, last in flats(rig, side):
             for ball in after[f"Toe{side}"][first - 1 : last]:
                 assert abs(ball.z - 0.5) < 4e-3
+
+
+def balls_in_stance(rig: bpy.types.Object, after: dict[str, list[Vector]]) -> list[float]:
+    """The heights of the balls of both feet while they are flat."""
+    spans = [(side, *span) for side in SIDES for span in flats(rig, side)]
+    assert len(spans) >= 4
+    return [p.z for side, a, b in spans for p in after[f"Toe{side}"][a - 1 : b]]
+
+
+def test_rest_pose_that_hovers_does_not_make_the_soles_thick(empty_file: None) -> None:
+    """The hip rests where an importer puts it, with the feet a hand's breadth above the origin."""
+    rig = captured(hover=0.043, rest_height=THIGH + SHIN + ANKLE + 0.108)
+    put_on_ground(rig, plane(0.5))
+    heights = balls_in_stance(rig, played(rig))
+    assert max(abs(height - 0.5) for height in heights) < 5e-3
+
+
+def test_thick_soles_stay_thick_wherever_the_origin_is(empty_file: None) -> None:
+    rig = captured(hover=-0.2, rest_height=THIGH + SHIN + ANKLE + 0.05)
+    put_on_ground(rig, plane(0.5))
+    heights = balls_in_stance(rig, played(rig))
+    assert max(abs(height - 0.55) for height in heights) < 5e-3
+
+
+def test_feet_are_on_the_ground_in_each_contact_though_the_floor_of_the_capture_drifts(
+    empty_file: None,
+) -> None:
+    """And the hip follows them: it is as high above them as before."""
+    rig = captured(drift=0.03)
+    before = played(rig)
+    put_on_ground(rig, plane(0.5))
+    after = played(rig)
+    heights = balls_in_stance(rig, after)
+    assert max(abs(height - 0.5) for height in heights) < 5e-3
+    for bone in ("LegL", "LegR", "Hips"):
+        assert max(bends(after[bone])) < 1.3 * max(bends(before[bone])) + 1.0
 
 
 def test_floor_can_be_set(empty_file: None) -> None:
@@ -408,3 +463,117 @@ def test_foot_at_another_angle_than_at_rest_tells_less_of_the_floor(is_sitting: 
     found, other = (walk.tilted, walk.standing) if is_sitting else (walk.standing, walk.tilted)
     assert len(found) == 30 and not other
     assert found[0] == pytest.approx(-0.15 if is_sitting else -0.02, abs=1e-3)
+
+
+def skip_without(name: str) -> str:
+    path = CAPTURES / name
+    if not path.exists():
+        pytest.skip(f"{name} is not beside the checkout")
+    return str(path)
+
+
+def put_on_plane(rig: bpy.types.Object, feet: list[str], hip: str) -> range:
+    """Give a clip targets for its feet, keyed at each frame, and put them on a plane."""
+    scene = bpy.context.scene
+    clip = rig.animation_data.action.frame_range
+    frames = range(int(clip[0]) + 2, min(int(clip[1]), int(clip[0]) + 300) + 1)
+    scene.frame_start, scene.frame_end = frames[0], frames[-1]
+    activate(rig)
+    ground = plane(size=20.0)
+    for foot in feet:
+        target = make_empty(f"Target {foot}")
+        target.rotation_mode = "QUATERNION"
+        item = add_constraint(rig, foot, target, chain_count=2, use_tail=False, use_rotation=True)
+        item.solver = "TWO_BONE"
+    update()
+    assert bpy.ops.fabrik.snap_to_fk(
+        which="ALL", use_range=True, frame_start=frames[0], frame_end=frames[-1]
+    ) == {"FINISHED"}
+    for item in rig.fabrik.constraints:
+        item.ground.object, item.ground.hip, item.ground.use = ground, hip, True
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    return frames
+
+
+def walks(rig: bpy.types.Object) -> list[Any]:
+    from addon.loop import plan
+
+    items = rig.fabrik.constraints
+    return [c.goal_source.walk(c, items[c.item].ground, 1)[0] for c in plan.current().chains]
+
+
+@pytest.mark.parametrize("rate", [24, 30, 60])
+def test_contacts_of_a_run_that_was_animated_on_the_spot(rate: int, empty_file: None) -> None:
+    """With root motion its feet stand for less than a tenth of a second."""
+    bpy.ops.import_scene.gltf(filepath=skip_without("kaykit_knight.glb"))
+    rig = next(ob for ob in bpy.data.objects if ob.type == "ARMATURE")
+    for track in rig.animation_data.nla_tracks:
+        track.mute = True
+    action = bpy.data.actions["Running_A"]
+    rig.animation_data.action = action
+    if getattr(action, "slots", None) and rig.animation_data.action_slot is None:
+        rig.animation_data.action_slot = action.slots[0]
+    bpy.context.scene.render.fps = 24
+    activate(rig)
+    assert bpy.ops.fabrik.root_motion_add() == {"FINISHED"}
+    for curve in curves_of(rig.animation_data.action):
+        for key in curve.keyframe_points:
+            for place in (key.co, key.handle_left, key.handle_right):
+                place.x *= rate / 24
+    bpy.context.scene.render.fps = rate
+    put_on_plane(rig, ["foot.l", "foot.r"], "hips")
+    for walk in walks(rig):
+        assert len(walk.contacts) == 1
+        assert walk.contacts[0].last - walk.contacts[0].first < 0.2 * rate
+
+
+def curves_of(action: bpy.types.Action) -> list[bpy.types.FCurve]:
+    if hasattr(action, "fcurves"):
+        return list(action.fcurves)
+    bags = [bag for layer in action.layers for strip in layer.strips for bag in strip.channelbags]
+    return [curve for bag in bags for curve in bag.fcurves]
+
+
+def test_toes_of_a_captured_dance_stay_until_they_leave(empty_file: None) -> None:
+    """They creep by more than a tenth of a leg in some contacts, most as the foot rolls off."""
+    bpy.ops.import_anim.bvh(
+        filepath=skip_without("cmu_05_01.bvh"), global_scale=0.0564, update_scene_fps=True
+    )
+    rig = bpy.context.object
+    toes, frames = ("toe1-1.l", "toe1-1.r"), range(3, 302)
+    joints = [rig.data.bones[name].head_local for name in ("lhip", "lknee", "lfoot")]
+    size = 0.85 / sum((a - b).length for a, b in pairwise(joints))
+    before = toes_at(rig, toes, frames)
+    assert put_on_plane(rig, ["lfoot", "rfoot"], "hip") == frames
+    after = toes_at(rig, toes, frames)
+    for toe in toes:
+        given = [place * size for place in before[toe]]
+        low = sorted(place.z for place in given)[len(given) // 20] + 0.04
+        near = [(a - b).length * 25.0 / 2.0 < 0.3 for a, b in zip(given, given[2:], strict=False)]
+        stands = [False, *near, False]
+        worst: list[tuple[float, float]] = []
+        first = 0
+        for i, place in enumerate(given):
+            if stands[i] and place.z < low:
+                continue
+            if i - first > 5:
+                worst.append((spread(before[toe][first:i]), spread(after[toe][first:i])))
+            first = i + 1
+        assert max(worst)[0] * size > 0.05
+        assert all(new < 0.5 * old for old, new in worst if old * size > 0.05)
+
+
+def toes_at(rig: bpy.types.Object, toes: tuple[str, ...], frames: range) -> dict[str, list[Vector]]:
+    found: dict[str, list[Vector]] = {toe: [] for toe in toes}
+    for frame in frames:
+        go(frame)
+        posed = evaluated(rig)
+        for toe in toes:
+            found[toe].append(posed.matrix_world @ posed.pose.bones[toe].head)
+    return found
+
+
+def spread(places: list[Vector]) -> float:
+    """How far points get from their mean on the floor."""
+    middle = sum(places, Vector()) / len(places)
+    return max((place - middle).xy.length for place in places)

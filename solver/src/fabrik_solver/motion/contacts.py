@@ -7,7 +7,9 @@ and the frame rate make no difference. A contact has the phases of gait analysis
 from heel strike to foot flat, the whole sole until heel off, and the ball until toe off.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from math import sqrt
 from typing import Final, NamedTuple
 
 from ..core.vectors import Quat, Vec, length, quat_angle, quat_compatible, quat_unit, scaled, sub
@@ -22,6 +24,13 @@ lowest position, in legs."""
 BALL_SPEED, BALL_HEIGHT = 0.3 / PERSON, 0.04 / PERSON
 """The same for the ball of the foot."""
 
+SWIFT: Final = 0.9
+"""The quantile of the speeds of a foot that is the speed of its swing."""
+
+HURRY: Final = 0.055
+"""The share of that speed at which a foot is slow in any case. In a run its ball passes over the
+floor faster than in a walk, and in less time."""
+
 WINDOW: Final = 1.0 / 30.0
 """The time before and after a frame over which speed is measured, in seconds: captures jitter."""
 
@@ -32,11 +41,24 @@ outliers."""
 GAP: Final = 0.05
 """The longest interruption of a contact that is ignored, in seconds."""
 
+QUICKEST: Final = 0.1
+"""The time that a foot takes from one contact to the next at least, in seconds."""
+
 SHORTEST: Final = 0.03
 """The minimum duration of a phase, in seconds."""
 
 MOST_DRIFT: Final = 0.06
 """How far a foot may creep during a contact, in legs."""
+
+ON_FLOOR: Final = 0.1
+"""The quantile of the heights of contacts that is the floor."""
+
+LEVEL: Final = 0.02
+"""The difference in height of contacts that are on one level, in legs."""
+
+OFTEN: Final = 0.25
+"""The share of the frames on the level on which feet stand longest that a level must have to be the
+floor, if it is lower."""
 
 MOST_TURN: Final = 0.35
 """How far it may rotate while it is flat, in radians."""
@@ -124,9 +146,12 @@ def contacts_of(
     """
     if len(heel.path) < 2 or not rate > 0.0 or not leg > 0.0:
         return []
-    least = max(1, round(SHORTEST * rate))
-    heel_stands = _standing(heel, rate, leg, _limits(HEEL_SPEED, HEEL_HEIGHT, leg, thresholds))
-    ball_stands = _standing(ball, rate, leg, _limits(BALL_SPEED, BALL_HEIGHT, leg, thresholds))
+    hurry = 1.0 if thresholds.speed > 0.0 else _hurry(ball.path, rate, leg)
+    least = round(SHORTEST * rate / hurry)
+    heel_limits = _limits(HEEL_SPEED, HEEL_HEIGHT, leg, thresholds)
+    ball_limits = _limits(BALL_SPEED, BALL_HEIGHT, leg, thresholds)
+    heel_stands = _standing(heel, rate, leg, heel_limits, hurry)
+    ball_stands = _standing(ball, rate, leg, ball_limits, hurry)
     kinds = [
         (FLAT if on_heel else BALL) if on_ball else (HEEL if on_heel else "")
         for on_heel, on_ball in zip(heel_stands, ball_stands, strict=True)
@@ -138,9 +163,15 @@ def contacts_of(
         for i in (*range(first, min(begin, last + 1)), *range(end + 1, last + 1)):
             kinds[i] = BALL
     _drop_lone_heels(kinds)
+    _join(kinds, round(QUICKEST * rate))
     shortest = max(least, thresholds.shortest)
     found = [_contact(kinds, first, last) for first, last in _spans(kinds)]
     return [contact for contact in found if contact.last - contact.first >= shortest]
+
+
+def _hurry(path: Sequence[Vec], rate: float, leg: float) -> float:
+    """Return how many times as fast a foot swings as in a walk, at least 1."""
+    return max(1.0, HURRY * quantile(speeds(path, rate), SWIFT) / (BALL_SPEED * leg))
 
 
 def _limits(speed: float, height: float, leg: float, thresholds: Thresholds) -> tuple[float, float]:
@@ -151,24 +182,59 @@ def _limits(speed: float, height: float, leg: float, thresholds: Thresholds) -> 
     )
 
 
-def _standing(way: Trajectory, rate: float, leg: float, limits: tuple[float, float]) -> list[bool]:
-    """Return whether a point is in contact, for each frame."""
-    slow, low = limits
+def _standing(
+    way: Trajectory,
+    rate: float,
+    leg: float,
+    limits: tuple[float, float],
+    hurry: float,
+) -> list[bool]:
+    """Return whether a point is in contact, for each frame.
+
+    Where it creeps it is split into contacts. What is left before the first and after the last of
+    them is part of them if it is shorter than one can be: there the foot lands or rolls off.
+    """
+    slow, low = hurry * limits[0], limits[1]
+    least = round(SHORTEST * rate / hurry)
     lowest = quantile(way.heights, OUTLIERS)
     stands = [
         speed < slow and height - lowest < low
-        for speed, height in zip(speeds(way.path, rate), way.heights, strict=True)
+        for speed, height in zip(_paces(way, rate, hurry), way.heights, strict=True)
     ]
-    gap, least = round(GAP * rate), max(1, round(SHORTEST * rate))
+    gap = round(GAP * rate)
+    creep = MOST_DRIFT * leg
     for first, last in runs(stands, False):
         if first > 0 and last < len(stands) - 1 and last - first < gap:
             stands[first : last + 1] = [True] * (last - first + 1)
     for first, last in runs(stands, True):
         stands[first : last + 1] = [False] * (last - first + 1)
-        for a, b in _pieces(way.path, (first, last), MOST_DRIFT * leg, max(1, round(0.1 * rate))):
+        pieces = _pieces(way.path, (first, last), creep, max(1, round(QUICKEST * rate)))
+        long = max(least, 2.0 * creep / slow * rate)
+        whole = [(a, b) for a, b in pieces if b - a >= long] or pieces
+        if pieces[0] != whole[0]:
+            whole[0] = (pieces[0][0], whole[0][1])
+        if pieces[-1] != whole[-1]:
+            whole[-1] = (whole[-1][0], pieces[-1][1])
+        for a, b in whole:
             if b - a >= least:
                 stands[a : b + 1] = [True] * (b - a + 1)
     return stands
+
+
+def _paces(way: Trajectory, rate: float, hurry: float) -> list[float]:
+    """Return the speeds of a point, in which vertical ones count less if its foot is in a hurry.
+
+    The ball of a foot that runs touches down and leaves at full speed, but does not slide.
+    """
+    found = speeds(way.path, rate)
+    if hurry > 1.0:
+        rises = speeds([(0.0, 0.0, height) for height in way.heights], rate)
+        share = 1.0 - 1.0 / (hurry * hurry)
+        found = [
+            sqrt(max(0.0, speed * speed - share * rise * rise))
+            for speed, rise in zip(found, rises, strict=True)
+        ]
+    return found
 
 
 def speeds(path: Sequence[Vec], rate: float) -> list[float]:
@@ -188,6 +254,31 @@ def quantile(values: Sequence[float], share: float) -> float:
     low = int(place)
     high = min(low + 1, len(ordered) - 1)
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def level_of(heights: Sequence[float], leg: float) -> tuple[float, float]:
+    """Return the range of heights of the contacts on the floor.
+
+    It is the lowest level on which feet stand often (see `OFTEN`): a single step that goes through
+    the floor does not lower it.
+
+    Args:
+        heights: Those of contacts, at least one, each as often as it has frames.
+        leg: Length of the leg, in the same unit.
+    """
+    ordered = sorted(heights)
+    counts = [
+        bisect_right(ordered, height + LEVEL * leg) - first for first, height in enumerate(ordered)
+    ]
+    most = max(counts)
+    low = next(h for h, count in zip(ordered, counts, strict=True) if count >= OFTEN * most)
+    return low, low + LEVEL * leg
+
+
+def floor_level(heights: Sequence[float], leg: float) -> float:
+    """Return the height of the floor from those of contacts (see `level_of`)."""
+    low, _ = level_of(heights, leg)
+    return quantile([height for height in heights if height >= low], ON_FLOOR)
 
 
 def mean(places: Sequence[Vec]) -> Vec:
@@ -255,6 +346,14 @@ def _drop_lone_heels(kinds: list[str]) -> None:
         beside = {kinds[i] for i in (first - 1, last + 1) if 0 <= i < len(kinds)}
         if FLAT not in beside or BALL in beside:
             kinds[first : last + 1] = [""] * (last - first + 1)
+
+
+def _join(kinds: list[str], quickest: int) -> None:
+    """Let a foot stand on where it slips for less time than a swing takes."""
+    for first, last in runs(kinds, ""):
+        beside = {kinds[i] for i in (first - 1, last + 1) if 0 <= i < len(kinds)}
+        if last - first + 2 < quickest and 0 < first <= last < len(kinds) - 1 and len(beside) == 1:
+            kinds[first : last + 1] = [kinds[first - 1]] * (last - first + 1)
 
 
 def _spans(kinds: Sequence[str]) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ advance, so a foot is locked for the whole of each, at any frame rate.
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from math import atan2, floor
+from math import atan2, floor, sqrt
 from typing import NamedTuple
 
 from ..core.vectors import (
@@ -31,7 +31,7 @@ from ..core.vectors import (
     sub,
     unit,
 )
-from .contacts import BALL, FLAT, HEEL, Contact, Part, mean, mean_turn, median_of
+from .contacts import BALL, FLAT, HEEL, Contact, Part, level_of, mean, mean_turn, median_of
 from .easing import smoother
 
 ROOM = 0.55
@@ -50,6 +50,10 @@ rotating the foot must shorten the leg."""
 WEIGHT = 0.02
 """How much shorter than straight a leg is whose foot counts half as much for the locked position as
 that of a straight leg, in legs."""
+
+GENTLE = 20.0
+"""The acceleration up to which an offset is blended, in legs per second squared; larger ones take
+longer."""
 
 EDGE = 1.0 / 60.0
 """The time after the end of a contact over which the velocity there is measured, in seconds."""
@@ -145,16 +149,18 @@ def sole_of(
     contacts: Sequence[Contact],
     heights: Sequence[float],
     ups: Sequence[Vec],
+    leg: float,
 ) -> Sole:
     """Return the points of a foot that touch the floor: their medians over its contacts.
 
-    A contact on a step, or one that the capture has off its floor, does not move a median.
+    A contact on a step, or one that the capture has off its floor, does not count (see `level_of`).
 
     Args:
         points: The joints above its heel and its ball, seen from its goal, in its own axes.
         contacts: When it stands.
         heights: How high its goal is above the floor at each frame.
         ups: The direction of length 1 in which heights are meant, in its own axes.
+        leg: The length of its leg.
     """
     parts = [part for contact in contacts for part in contact.parts]
     found: list[Vec] = []
@@ -162,7 +168,9 @@ def sole_of(
         frames = _frames([part for part in parts if part.kind == FLAT]) or _frames(
             [part for part in parts if part.kind != other]
         )
-        down = [sub(point, scaled(ups[f], heights[f] + dot(point, ups[f]))) for f in frames]
+        high = {f: heights[f] + dot(point, ups[f]) for f in frames}
+        low, top = level_of(list(high.values()), leg) if high else (0.0, 0.0)
+        down = [sub(point, scaled(ups[f], h)) for f, h in high.items() if low <= h <= top]
         found.append(median_of(down) if down else point)
     return Sole(found[0], found[1])
 
@@ -206,6 +214,7 @@ class Planted:
         self._sole = sole
         self._window = max(1, round(EDGE * rate))
         self._blend = blend * rate
+        self._rate = rate
         self.places = [self._place(contact, counted) for contact in contacts]
         self._starts = [contact.first for contact in contacts]
         self._flats = [
@@ -226,12 +235,21 @@ class Planted:
         if stands:
             return self._standing(number, time, pose)
         offset, turned = ORIGIN, ORIGIN
-        span = min(self._blend, self._gap(number))
+        gap = self._gap(number)
         for moved, turning, gone in self._edges(number, time):
+            span = min(max(self._blend, self._time_for(moved.offset)), gap)
             if gone < span:
                 offset = add(offset, eased(moved, gone, span))
                 turned = add(turned, eased(turning, gone, span))
         return Pose(add(pose.place, offset), _turned(pose.turn, turned))
+
+    def _time_for(self, offset: Vec) -> float:
+        """Return the number of frames in which an offset is blended gently.
+
+        The peak acceleration of a movement of minimum jerk is 10/√3 times its length over time
+        squared.
+        """
+        return self._rate * sqrt(10.0 / sqrt(3.0) * length(offset) / (GENTLE * self._leg.length))
 
     def _reaching(self, time: float, given: Pose, foot: Pose) -> Pose:
         """Return a foot whose heel rises where the lock would extend its leg too far.
