@@ -35,7 +35,6 @@ def draw_joint(layout: Layout, context: bpy.types.Context, bone: Any) -> None:
         draw(column, bone, joint)
     if joint.limit_type != "BLENDER":  # This type has a stiffness per axis.
         column.prop(joint, "stiffness")
-    column.prop(bone.bone, "fabrik_flexion")
     problem = joint_problem(bone)
     if problem:
         box = layout.box().column()
@@ -46,6 +45,7 @@ def draw_joint(layout: Layout, context: bpy.types.Context, bone: Any) -> None:
     copies = layout.column(align=True)
     copies.operator("fabrik.joint_copy", icon="COPYDOWN")
     copies.operator("fabrik.joint_mirror", icon="ARROW_LEFTRIGHT")
+    layout.column().prop(bone.bone, "fabrik_flexion")
 
 
 def _draw_hinge(layout: Layout, _bone: Any, joint: FabrikJoint) -> None:
