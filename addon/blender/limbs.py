@@ -32,9 +32,6 @@ SHORT: Final = 0.8
 A clavicle has 0.58 to 0.75 of the length of the upper arm in skeletons of captures and games.
 """
 
-MOST: Final = 5
-"""The largest number of bones of a limb; longer chains are tails or ropes."""
-
 
 def next_joint(rig: Skeleton, bone: int) -> int:
     """Return the child whose head is the end of a bone, or -1 if the bone ends at its tail.

@@ -8,10 +8,12 @@ from typing import Any
 
 import bpy
 
+from fabrik_solver.core.bend import LIMB
+
 from ..blender import animation
 from ..blender.access import session_uid
 from ..blender.errors import ProblemError
-from ..blender.limbs import MOST, limb_length
+from ..blender.limbs import limb_length
 from ..blender.skeleton import skeleton_of
 from ..loop import dependencies, plan
 from ..loop.chain_plan import ChainPlan
@@ -77,7 +79,7 @@ def add(
     item.target, item.subtarget = target, subtarget
     apply_defaults(item)
     # A limb bends about its hinge; a longer chain drags its bones along, so that it never jumps.
-    item.swing = 1.0 if (count or length) <= MOST else 0.0
+    item.swing = 1.0 if (count or length) <= LIMB else 0.0
     if problem := new_problem(known_problems):
         fabrik.constraints.remove(len(fabrik.constraints) - 1)
         if empty is not None:

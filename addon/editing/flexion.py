@@ -28,7 +28,7 @@ from fabrik_solver import Hinge
 from fabrik_solver.core.vectors import Vec, across, unit
 
 from ..blender import animation
-from ..blender.access import pose_bones
+from ..blender.access import pose_bones, rest_bone
 from ..blender.character import Character, character_of
 from ..blender.limbs import NO_BEND, end_of
 from ..blender.moving import place_of
@@ -134,7 +134,7 @@ def remember(armature: bpy.types.Object, bones: Iterable[str]) -> None:
     for name in bones:
         found = flexion_of(armature, name)
         if found is not None and found.source in ("LIMIT", "CLIP", "BODY"):
-            cast(Any, pose_bones(armature)[name].bone).fabrik_flexion = vector(found.axis)
+            cast(Any, rest_bone(armature, name)).fabrik_flexion = vector(found.axis)
 
 
 def flip(armature: bpy.types.Object, bones: Iterable[str]) -> None:
@@ -142,19 +142,18 @@ def flip(armature: bpy.types.Object, bones: Iterable[str]) -> None:
     for name in bones:
         found = flexion_of(armature, name)
         if found is not None:
-            cast(Any, pose_bones(armature)[name].bone).fabrik_flexion = vector(-found.axis)
+            cast(Any, rest_bone(armature, name)).fabrik_flexion = vector(-found.axis)
 
 
 def stored_flexions(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, Vec]:
     """Return what is stored of bones, for `restore_flexions`."""
-    own = cast(Any, pose_bones(armature))
-    return {name: vector(own[name].fabrik_flexion) for name in bones}
+    return {name: vector(cast(Any, rest_bone(armature, name)).fabrik_flexion) for name in bones}
 
 
 def restore_flexions(armature: bpy.types.Object, stored: Mapping[str, Vec]) -> None:
     """Store again what was stored of bones."""
     for name, axis in stored.items():
-        bone = cast(Any, pose_bones(armature)[name].bone)
+        bone = cast(Any, rest_bone(armature, name))
         if vector(bone.fabrik_flexion) != axis:
             bone.fabrik_flexion = axis
 
@@ -264,11 +263,7 @@ def _sampled(
         frames += [(curves, frame) for frame in sorted(keyed)]
     stride = -(-len(frames) // SAMPLES)
     for curves, frame in frames[:: max(1, stride)]:
-        values = [curves[i] for i in range(size) if i in curves]
-        now = list(given)
-        for curve in values:
-            now[curve.array_index] = curve.evaluate(frame)
-        yield now
+        yield [curves[i].evaluate(frame) if i in curves else given[i] for i in range(size)]
 
 
 def _rest(joint: _Joint) -> Vector | None:
@@ -287,7 +282,7 @@ def _rest(joint: _Joint) -> Vector | None:
 def _pole(joint: _Joint) -> Vector | None:
     armature, bone = joint.armature, joint.bone
     for chain in plan.current().chains:
-        if chain.rig is not joint.rig or bone not in chain.bones or chain.pole is None:
+        if chain.rig.uid != joint.rig.uid or bone not in chain.bones or chain.pole is None:
             continue
         depsgraph = bpy.context.evaluated_depsgraph_get()
         evaluated = armature.evaluated_get(depsgraph)

@@ -40,13 +40,9 @@ AXIS_ITEMS = (
 )
 
 
-def _changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+def _changed(item: bpy.types.PropertyGroup | bpy.types.Bone, _context: bpy.types.Context) -> None:
     """Discard the plan of all objects that use the armature, and tag it."""
-    _bone_changed(cast(Any, item), _context)
-
-
-def _bone_changed(bone: bpy.types.Bone, _context: bpy.types.Context) -> None:
-    armature = cast(bpy.types.Armature, bone.id_data)
+    armature = cast(bpy.types.Armature, item.id_data)
     changes.structure.notify(armature)
     armature.update_tag()
 
@@ -67,7 +63,7 @@ FLEXION = defined(
     "is nearly straight bends that way. At 0 it bends as in its rest pose",
     size=3,
     subtype="XYZ",
-    **{**SETTING, "update": _bone_changed},
+    **SETTING,
 )
 """A property of the bone and not of its `FabrikJoint`, which is copied to bones with other axes."""
 

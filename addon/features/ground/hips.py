@@ -161,12 +161,13 @@ class Hip(PrePassBone):
             self._follows = _within(self._follows, around if is_near else range(0))
             self._foreseen_at = {}
             self._made_for, self._key = (fixed, stances), key
-        cut = {f for f in range(low - near, high + near + 1, stride) if _is_cut(stances, f)}
         for frame in range(low - near, high + near + 1, stride):
-            if frame not in self._follows and frame not in cut:
-                self._follows[frame] = shape.hip_follow([one.locked_leg(frame) for one in stances])
+            if frame not in self._follows and not _is_cut(stances, frame):
+                self._follows[frame] = shape.follow_locks(
+                    [one.locked_leg(frame) for one in stances]
+                )
         for frame in range(low, high + 1, stride):
-            if frame not in self._drops and frame not in cut:
+            if frame not in self._drops and not _is_cut(stances, frame):
                 follow = shape.smoothed(self._follows, frame, near, stride)
                 legs = [_leg_at(one, frame, follow) for one in stances]
                 rise = hip_rise(legs, first.hip_follow)
@@ -201,14 +202,14 @@ class Hip(PrePassBone):
 def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
     """Yield the hips of an armature's legs; a problem of a hip is reported by its legs."""
     hips: dict[int, Hip] = {}
-    carrier = _carrier(rig, chains)
+    common = _common_parent(rig, chains)
     for chain in chains:
         if chain.problem or not isinstance(chain.goal_source, GroundGoal):
             continue
         given = ground_settings(settings(rig.object).constraints[chain.item])
         if not given.use_hip:
             continue
-        bone = carrier
+        bone = common
         if given.hip:
             try:
                 bone = _hip_bone(rig, chain, given)
@@ -223,10 +224,10 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
     yield from hips.values()
 
 
-def _carrier(rig: Skeleton, chains: Sequence[ChainPlan]) -> int:
-    """Return the bone that carries all legs on the ground whose hip is not set.
+def _common_parent(rig: Skeleton, chains: Sequence[ChainPlan]) -> int:
+    """Return the lowest movable parent of all legs on the ground whose hip is not set.
 
-    -1 if there are no two of them, or if it cannot be moved for them.
+    -1 if there are no two of them, or if none can be moved for them.
     """
     legs: list[ChainPlan] = []
     for chain in chains:
@@ -289,8 +290,8 @@ def _within(found: dict[int, Value], frames: range) -> dict[int, Value]:
     return {frame: value for frame, value in found.items() if frame in frames}
 
 
-def _is_cut(feet: Sequence[Stances], frame: int) -> bool:
-    return any([foot.is_cut(frame) for foot in feet])
+def _is_cut(feet: Sequence[Stances], time: float) -> bool:
+    return any([foot.is_cut(time) for foot in feet])
 
 
 def _leg_at(stances: Stances, frame: int, follow: Vec) -> Leg:
@@ -305,9 +306,9 @@ def _jolt(feet: Sequence[Stances], time: float) -> Vec:
 
     Else the knees would take all of what the lock keeps from the ankles.
     """
-    frame = floor(time)
-    if _is_cut(feet, frame):
+    if _is_cut(feet, time):
         return ORIGIN
+    frame = floor(time)
     here = shape.shared_jolt([foot.jumps(frame) for foot in feet])
     if time == frame:
         return here

@@ -67,7 +67,7 @@ def _draw_found_hip(layout: Layout, armature: bpy.types.Object, given: FabrikGro
     for hip in known.units if known else ():
         if isinstance(hip, Hip) and hip.rig.object == armature:
             name = hip.rig.names[hip.bone]
-            layout.label(text=shown(msg("Detected: {height}", height=name)), translate=False)
+            layout.label(text=shown(msg("Detected: {found}", found=name)), translate=False)
 
 
 def _draw_floor(
@@ -83,7 +83,7 @@ def _draw_floor(
         if chain.rig.object == armature and chain.name == item.name:
             floor = found_floor(chain)
             text = length_text(cast(bpy.types.Scene, bpy.context.scene), floor)
-            layout.label(text=shown(msg("Detected: {height}", height=text)), translate=False)
+            layout.label(text=shown(msg("Detected: {found}", found=text)), translate=False)
 
 
 def _draw_all(layout: Layout, given: bpy.types.PropertyGroup, *names: str) -> None:

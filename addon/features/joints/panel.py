@@ -6,7 +6,7 @@ from typing import Any
 
 import bpy
 
-from ...blender.access import pose_bones
+from ...blender.access import pose_bones, rest_bone
 from ...blender.messages import msg, shown
 from ...loop.joint_properties import FabrikJoint
 from ...loop.joints import joint_problem
@@ -45,7 +45,7 @@ def draw_joint(layout: Layout, context: bpy.types.Context, bone: Any) -> None:
     copies = layout.column(align=True)
     copies.operator("fabrik.joint_copy", icon="COPYDOWN")
     copies.operator("fabrik.joint_mirror", icon="ARROW_LEFTRIGHT")
-    layout.column().prop(bone.bone, "fabrik_flexion")
+    layout.column().prop(rest_bone(bone.id_data, bone.name), "fabrik_flexion")
 
 
 def _draw_hinge(layout: Layout, _bone: Any, joint: FabrikJoint) -> None:

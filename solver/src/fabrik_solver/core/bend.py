@@ -54,9 +54,13 @@ inexactly; from `CLEAR` on it is meant."""
 LIMB: Final = 5
 """The largest number of bones of a limb. Longer chains bend as they are posed."""
 
+NEW_BEND: Final = 0.8
+"""The share of a limb's bend that has to be new for an unclear pose to give way wholly to the side
+that it is known to bend to."""
+
 ROUNDING: Final = 2e-4
-"""The distance by which a target has to be nearer than the posed tip, in lengths of the limb, for
-that: other chains and single precision move it by less."""
+"""The distance by which a target has to be nearer than the posed tip, in lengths of the limb, for a
+bend to count as new: other chains and single precision move it by less."""
 
 ON_AXIS: Final = 1e-6
 """A pole, or a bend, this near to the axis does not define a side."""
@@ -353,7 +357,7 @@ def forward_turn(axis: Vec, own: Vec, side: Vec, before: float, after: float) ->
         return QUAT_IDENTITY
     bent = sqrt(max(0.0, 1.0 - after * after))
     new = bent - sqrt(max(0.0, 1.0 - before * before))
-    share = eased((nearer / ROUNDING) ** 2) * eased(new / (0.8 * bent))
+    share = eased((nearer / ROUNDING) ** 2) * eased(new / (NEW_BEND * bent))
     return quat_about(axis, share * atan2(dot(axis, cross(own, side)), dot(own, side)))
 
 

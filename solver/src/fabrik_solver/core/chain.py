@@ -183,8 +183,8 @@ class Chain:
         """Return to which side a limb bends, and the unit vector of it.
 
         Args:
-            own: The side to which its joints are, and
-            spread: the sum of their distances from the axis (see `bend_of`).
+            own: The side to which its joints are (see `bend_of`).
+            spread: The sum of their distances from the axis.
             side: The unit vector of the side that it is known to bend to (see `forward`).
         """
         share = clarity(own, spread, side, len(self.start) - 1)

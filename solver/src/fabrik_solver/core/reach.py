@@ -55,10 +55,10 @@ def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance
 
     See `pose_chain` for the arguments.
     """
-    aimed = chain.chain
+    aimed, rigid = chain.chain, chain.rigid
     rounds = 0
     while True:
-        solution = solve_segments(aimed, chain.rigid, goal, solver, iterations, SOLVED * tolerance)
+        solution = solve_segments(aimed, rigid, goal, solver, iterations, SOLVED * tolerance)
         numbers, size, tip, missed = _swung(chain, solution)
         rounds += 1
         if missed <= (1.0 - SOLVED) * tolerance * size or rounds == UNEVEN_ROUNDS:

@@ -208,7 +208,7 @@ class LockedLeg(NamedTuple):
     lock: Vec
 
 
-def hip_follow(legs: Sequence[LockedLeg]) -> Vec:
+def follow_locks(legs: Sequence[LockedLeg]) -> Vec:
     """Return how far the hip moves with its locked feet, so that straight legs stay so.
 
     A knee that is nearly straight moves many times as far as its ankle comes nearer. The squares of
@@ -300,7 +300,7 @@ def eased_extension(before: float, after: float, size: float) -> float:
         size: The length of the straight leg.
     """
     change = after - before
-    if change == 0.0:
+    if change == 0.0 or size == 0.0:
         return after
     aside = 0.5 * sqrt(max(0.0, 1.0 - (before / size) ** 2))
     give = GIVE * size * (1.0 - smooth(aside / STIFF))
