@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import bpy
 
@@ -13,7 +13,7 @@ from ..blender.messages import msg, shown
 from ..editing import defaults
 from ..editing.defaults import FabrikDefaults
 from ..loop.properties import scene_settings
-from ..loop.property_kinds import group, register_group
+from ..loop.property_kinds import group, register_class
 from ..ui.layout import Layout
 from .keymap import SHORTCUTS
 
@@ -39,13 +39,7 @@ class FabrikPreferences(bpy.types.AddonPreferences):
 
     bl_idname = defaults.PACKAGE
 
-    if TYPE_CHECKING:
-        defaults: FabrikDefaults
-    else:
-        defaults: Annotated[
-            FabrikDefaults,
-            group(FabrikDefaults, "Defaults", "Settings of new constraints"),
-        ]
+    defaults: FabrikDefaults = group("Defaults", "Settings of new constraints")
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the page."""
@@ -131,7 +125,7 @@ def _draw_solver(layout: Layout) -> None:
 def register() -> None:
     """Add the page."""
     defaults.register()
-    register_group(FabrikPreferences)
+    register_class(FabrikPreferences)
 
 
 def unregister() -> None:

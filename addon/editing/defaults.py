@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 
 from ..loop.properties import FabrikConstraint
-from ..loop.property_kinds import definitions_of, register_group
+from ..loop.property_kinds import definitions_of, register_class
 from ..loop.property_values import default_of, settings_in
 
 PACKAGE = __name__.rpartition(".editing.")[0]
@@ -36,7 +36,7 @@ def register() -> None:
         and not prop.is_skip_save
         and prop.identifier not in OF_THE_LIMB
     ]
-    register_group(FabrikDefaults, {name: known[name] for name in (*names, "show_overlay")})
+    register_class(FabrikDefaults, {name: known[name] for name in (*names, "show_overlay")})
 
 
 def unregister() -> None:

@@ -7,13 +7,12 @@ independent of the pose. They cannot be animated, so limits are computed once, w
 from __future__ import annotations
 
 from math import pi, radians
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 import bpy
-from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty
 
 from . import changes
-from .property_kinds import FACTOR, defined
+from .property_kinds import FACTOR, Definition, defined
 
 LIMIT_ITEMS = (
     ("NONE", "None", "No limit", 0),
@@ -56,12 +55,10 @@ ANGLE: dict[str, Any] = {**SETTING, "subtype": "ANGLE", "precision": 2, "step": 
 HINGE_ANGLE = {**ANGLE, "min": -2.0 * pi, "max": 2.0 * pi, "soft_min": -pi, "soft_max": pi}
 
 
-FLEXION = defined(
-    FloatVectorProperty,
+FLEXION: Definition = defined(
     "Flexion",
     "Axis about which a positive rotation flexes the joint, in the bone's rest space. A limb that "
     "is nearly straight bends that way. At 0 it bends as in its rest pose",
-    size=3,
     subtype="XYZ",
     **SETTING,
 )
@@ -71,130 +68,75 @@ FLEXION = defined(
 class FabrikJoint(bpy.types.PropertyGroup):
     """The joint limit of a bone, relative to its rest pose."""
 
-    limit_type: Annotated[
-        str,
-        defined(
-            EnumProperty,
-            "Limit",
-            "How far the bone may rotate away from its rest pose when its chain is solved",
-            items=LIMIT_ITEMS,
-            default="NONE",
-            **SETTING,
-        ),
-    ]
-    hinge_axis: Annotated[
-        str,
-        defined(
-            EnumProperty,
-            "Axis",
-            "Hinge axis in the bone's rest space",
-            items=AXIS_ITEMS,
-            default="X",
-            **SETTING,
-        ),
-    ]
-    hinge_vector: Annotated[
-        tuple[float, float, float],
-        defined(
-            FloatVectorProperty,
-            "Direction",
-            "Direction of the hinge axis in the bone's rest space. Its length does not matter",
-            size=3,
-            subtype="XYZ",
-            default=(1.0, 0.0, 0.0),
-            **SETTING,
-        ),
-    ]
-    hinge_min: Annotated[
-        float,
-        defined(
-            FloatProperty,
-            "Min",
-            "Minimum angle about the hinge axis. The rest pose is 0",
-            default=0.0,
-            **HINGE_ANGLE,
-        ),
-    ]
-    hinge_max: Annotated[
-        float,
-        defined(
-            FloatProperty,
-            "Max",
-            "Maximum angle about the hinge axis. The rest pose is 0",
-            default=radians(150.0),
-            **HINGE_ANGLE,
-        ),
-    ]
-    swing_x: Annotated[
-        float,
-        defined(
-            FloatProperty,
-            "Swing X",
-            "Maximum swing about the bone's X axis, in both directions",
-            default=radians(45.0),
-            min=0.0,
-            max=pi,
-            **ANGLE,
-        ),
-    ]
-    swing_z: Annotated[
-        float,
-        defined(
-            FloatProperty,
-            "Swing Z",
-            "Maximum swing about the bone's Z axis, in both directions",
-            default=radians(45.0),
-            min=0.0,
-            max=pi,
-            **ANGLE,
-        ),
-    ]
-    center: Annotated[
-        tuple[float, float, float],
-        defined(
-            FloatVectorProperty,
-            "Center",
-            "Rotation from the rest pose to the center of the cone, where twist is 0",
-            size=3,
-            subtype="EULER",
-            **SETTING,
-        ),
-    ]
-    twist_min: Annotated[
-        float,
-        defined(
-            FloatProperty,
-            "Twist Min",
-            "Minimum twist of the bone about its own length",
-            default=radians(-45.0),
-            min=-pi,
-            max=pi,
-            **ANGLE,
-        ),
-    ]
-    twist_max: Annotated[
-        float,
-        defined(
-            FloatProperty,
-            "Twist Max",
-            "Maximum twist of the bone about its own length",
-            default=radians(45.0),
-            min=-pi,
-            max=pi,
-            **ANGLE,
-        ),
-    ]
-    stiffness: Annotated[
-        float,
-        defined(
-            FloatProperty,
-            "Stiffness",
-            (
-                "How strongly the bone resists leaving its FK pose. At 0 it rotates freely, at "
-                "1 only as far as its limit forces it to"
-            ),
-            default=0.0,
-            **FACTOR,
-            **SETTING,
-        ),
-    ]
+    limit_type: str = defined(
+        "Limit",
+        "How far the bone may rotate away from its rest pose when its chain is solved",
+        items=LIMIT_ITEMS,
+        default="NONE",
+        **SETTING,
+    )
+    hinge_axis: str = defined(
+        "Axis", "Hinge axis in the bone's rest space", items=AXIS_ITEMS, default="X", **SETTING
+    )
+    hinge_vector: tuple[float, float, float] = defined(
+        "Direction",
+        "Direction of the hinge axis in the bone's rest space. Its length does not matter",
+        subtype="XYZ",
+        default=(1.0, 0.0, 0.0),
+        **SETTING,
+    )
+    hinge_min: float = defined(
+        "Min", "Minimum angle about the hinge axis. The rest pose is 0", default=0.0, **HINGE_ANGLE
+    )
+    hinge_max: float = defined(
+        "Max",
+        "Maximum angle about the hinge axis. The rest pose is 0",
+        default=radians(150.0),
+        **HINGE_ANGLE,
+    )
+    swing_x: float = defined(
+        "Swing X",
+        "Maximum swing about the bone's X axis, in both directions",
+        default=radians(45.0),
+        min=0.0,
+        max=pi,
+        **ANGLE,
+    )
+    swing_z: float = defined(
+        "Swing Z",
+        "Maximum swing about the bone's Z axis, in both directions",
+        default=radians(45.0),
+        min=0.0,
+        max=pi,
+        **ANGLE,
+    )
+    center: tuple[float, float, float] = defined(
+        "Center",
+        "Rotation from the rest pose to the center of the cone, where twist is 0",
+        subtype="EULER",
+        **SETTING,
+    )
+    twist_min: float = defined(
+        "Twist Min",
+        "Minimum twist of the bone about its own length",
+        default=radians(-45.0),
+        min=-pi,
+        max=pi,
+        **ANGLE,
+    )
+    twist_max: float = defined(
+        "Twist Max",
+        "Maximum twist of the bone about its own length",
+        default=radians(45.0),
+        min=-pi,
+        max=pi,
+        **ANGLE,
+    )
+    stiffness: float = defined(
+        "Stiffness",
+        "How strongly the bone resists leaving its FK pose. At 0 it rotates freely, at "
+        "1 only as far as its limit forces it to",
+        default=0.0,
+        **FACTOR,
+        **SETTING,
+    )

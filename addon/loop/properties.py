@@ -10,15 +10,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from math import pi
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 from bpy.props import (
-    BoolProperty,
-    CollectionProperty,
-    EnumProperty,
-    FloatProperty,
-    FloatVectorProperty,
     IntProperty,
     PointerProperty,
     StringProperty,
@@ -32,12 +27,12 @@ from .property_kinds import (
     FACTOR,
     FIXED,
     OVERRIDABLE,
-    Definition,
     ItemList,
+    TypedDefinition,
     animated,
     defined,
     fixed,
-    register_group,
+    register_class,
     stored,
     structure_changed,
 )
@@ -102,402 +97,230 @@ def _offset_switched(item: FabrikConstraint, context: bpy.types.Context) -> None
 class FabrikConstraint(bpy.types.PropertyGroup):
     """An inverse kinematics constraint of an armature."""
 
-    name: Annotated[
-        str,
-        defined(
-            StringProperty,
-            "Name",
-            "Name of the constraint",
-            default="FABRIK IK",
-            override=OVERRIDABLE,
-            update=structure_changed,
-        ),
-    ]
-    enabled: Annotated[
-        bool,
-        animated(
-            BoolProperty,
-            "Enabled",
-            "Pose the chain. Disabled, the chain shows its FK pose",
-            default=True,
-            in_presets=False,
-        ),
-    ]
-    influence: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Influence",
-            "Blend between the FK pose (0) and the solved pose (1)",
-            default=1.0,
-            **FACTOR,
-            in_presets=False,
-        ),
-    ]
-    solver: Annotated[
-        str,
-        animated(
-            EnumProperty,
-            "Solver",
-            "Algorithm that solves the chain",
-            items=SOLVER_ITEMS,
-            default="FABRIK",
-            update=structure_changed,
-        ),
-    ]
-    bone: Annotated[
-        str,
-        fixed(
-            StringProperty,
-            "Tip Bone",
-            "Last bone of the chain, whose tail or head reaches the target",
-            update=_ends_changed,
-            in_presets=False,
-        ),
-    ]
-    chain_count: Annotated[
-        int,
-        fixed(
-            IntProperty,
-            "Chain Length",
-            "Number of bones in the chain, counted from the tip. 0 includes all up to the root",
-            default=0,
-            min=0,
-            soft_max=255,
-        ),
-    ]
-    use_tail: Annotated[
-        bool,
-        fixed(
-            BoolProperty,
-            "Use Tail",
-            (
-                "Let the tail of the tip bone reach the target. Disabled, its head does, and "
-                "the chain begins at its parent"
-            ),
-            default=True,
-            update=_ends_changed,
-            in_presets=False,
-        ),
-    ]
-    target: Annotated[
-        bpy.types.Object | None,
-        fixed(
-            PointerProperty, "Target", "Target object", type=bpy.types.Object, update=_ends_changed
-        ),
-    ]
-    subtarget: Annotated[
-        str,
-        fixed(
-            StringProperty,
-            "Bone",
-            "Bone of the target armature, whose head is the target",
-            update=_ends_changed,
-            in_presets=False,
-        ),
-    ]
-    use_rotation: Annotated[
-        bool,
-        fixed(
-            BoolProperty,
-            "Copy Target Rotation",
-            "Rotate the tip bone to the orientation of the target",
-            default=False,
-        ),
-    ]
-    rotation_weight: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Rotation Weight",
-            (
-                "How far the tip bone rotates to the orientation of the target. At 0 it follows "
-                "the chain, at 1 it copies the target"
-            ),
-            default=1.0,
-            **FACTOR,
-        ),
-    ]
-    twist_spread: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Twist Spread",
-            (
-                "Share of the tip's twist that is spread over the chain, to avoid twisting the "
-                "skin at the last joint. At 1 each joint takes an equal part"
-            ),
-            default=0.0,
-            **FACTOR,
-        ),
-    ]
-    use_offset: Annotated[
-        bool,
-        fixed(
-            BoolProperty,
-            "Keep Offset",
-            "Keep the tip at an offset from the target, as it was when this was enabled",
-            default=False,
-            update=_offset_switched,
-            in_presets=False,
-        ),
-    ]
-    offset_location: Annotated[
-        tuple[float, float, float],
-        fixed(
-            FloatVectorProperty,
-            "Offset Location",
-            "Offset of the tip, in the space of the target",
-            size=3,
-            subtype="TRANSLATION",
-            in_presets=False,
-        ),
-    ]
-    offset_rotation: Annotated[
-        tuple[float, float, float, float],
-        fixed(
-            FloatVectorProperty,
-            "Offset Rotation",
-            "Rotation offset of the tip bone, in the space of the target",
-            size=4,
-            default=(1.0, 0.0, 0.0, 0.0),
-            subtype="QUATERNION",
-            in_presets=False,
-        ),
-    ]
-    weight: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Weight",
-            (
-                "Priority against other constraints that share bones with this one, where not "
-                "all targets can be reached"
-            ),
-            default=1.0,
-            min=0.0,
-            max=1000.0,
-            soft_max=10.0,
-        ),
-    ]
-    pole_target: Annotated[
-        bpy.types.Object | None,
-        fixed(
-            PointerProperty,
-            "Pole Target",
-            "Object that the chain bends toward",
-            type=bpy.types.Object,
-        ),
-    ]
-    pole_subtarget: Annotated[
-        str,
-        fixed(
-            StringProperty,
-            "Pole Bone",
-            "Bone of the pole target's armature, whose head the chain bends toward",
-            in_presets=False,
-        ),
-    ]
-    pole_angle: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Pole Angle",
-            "Rotation of the bend away from the pole, about the line from root to target",
-            default=0.0,
-            subtype="ANGLE",
-            soft_min=-pi,
-            soft_max=pi,
-            in_presets=False,
-        ),
-    ]
-    pole_weight: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Pole Weight",
-            "How far the bend rotates to the pole. At 0 it is unchanged, at 1 it faces the pole",
-            default=1.0,
-            **FACTOR,
-        ),
-    ]
-    softness: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Softness",
-            (
-                "Share of the full extension in which the chain slows down, so that the knee "
-                "does not snap straight. The tip lags behind the target there"
-            ),
-            default=0.0,
-            min=0.0,
-            max=0.9,
-            soft_max=0.3,
-            subtype="FACTOR",
-        ),
-    ]
-    swing: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Swing First",
-            (
-                "How far the whole chain rotates toward the target before it bends. At 1 a leg "
-                "rotates at the hip and folds in its own plane. Always 1 with a pole target and "
-                "with Two Bone"
-            ),
-            default=0.0,
-            **FACTOR,
-        ),
-    ]
-    use_stretch: Annotated[
-        bool,
-        fixed(
-            BoolProperty,
-            "Stretch",
-            "Let the bones become longer where the target is out of reach",
-            default=False,
-        ),
-    ]
-    stretch_max: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Stretch Max",
-            "Maximum length of the stretched chain, relative to its original length",
-            default=1.5,
-            min=1.0,
-            max=100.0,
-            soft_max=3.0,
-        ),
-    ]
-    use_volume: Annotated[
-        bool,
-        animated(BoolProperty, "Keep Volume", "Make bones thinner as they stretch", default=False),
-    ]
-    chain_bias: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Bias",
-            (
-                "Distribute the bend. Negative values bend the bones near the root more, "
-                "positive values those near the tip"
-            ),
-            default=0.0,
-            min=-1.0,
-            max=1.0,
-            subtype="FACTOR",
-        ),
-    ]
-    use_free_root: Annotated[
-        bool,
-        fixed(
-            BoolProperty,
-            "Move Root",
-            "Let the first bone of the chain move, so that the body follows",
-            default=False,
-        ),
-    ]
-    root_weight: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Root Weight",
-            "How readily the root moves, compared with bones that rotate. At 0 it does not move",
-            default=1.0,
-            **FACTOR,
-        ),
-    ]
-    iterations: Annotated[
-        int,
-        animated(
-            IntProperty,
-            "Iterations",
-            "Maximum number of iterations. The solver stops earlier when the target is reached",
-            default=20,
-            min=1,
-            max=10000,
-            soft_max=500,
-        ),
-    ]
-    tolerance: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Tolerance",
-            (
-                "Distance between tip and target at which the solver stops, as a fraction of "
-                "the chain length"
-            ),
-            default=1e-4,
-            min=1e-9,
-            max=1.0,
-            soft_max=0.01,
-            precision=6,
-        ),
-    ]
-    show_overlay: Annotated[
-        bool,
-        fixed(
-            BoolProperty,
-            "Overlay",
-            "Show the chain, its reach and its target in the 3D Viewport",
-            default=True,
-            update=_redraw_viewports,
-            in_presets=False,
-        ),
-    ]
-    key: Annotated[
-        int,
-        defined(
-            IntProperty,
-            "Identifier",
-            "Number that identifies the constraint when scripts change the list",
-            options={"HIDDEN"},
-        ),
-    ]
-    state: Annotated[
-        str,
-        defined(
-            EnumProperty,
-            "State",
-            "Result of the last evaluation (read only)",
-            items=STATE_ITEMS,
-            default="DISABLED",
-            options=FIXED,
-        ),
-    ]
-    error: Annotated[
-        float,
-        defined(
-            FloatProperty,
-            "Error",
-            "Distance between tip and target in world space (read only)",
-            subtype="DISTANCE",
-            precision=6,
-            options=FIXED,
-        ),
-    ]
-    iterations_used: Annotated[
-        int,
-        defined(
-            IntProperty,
-            "Iterations Used",
-            "Number of iterations of the last evaluation (read only)",
-            options=FIXED,
-        ),
-    ]
-    message: Annotated[
-        str,
-        defined(
-            StringProperty,
-            "Message",
-            "Description of the problem and its solution (read only)",
-            options=FIXED,
-        ),
-    ]
+    name: str = defined(
+        "Name",
+        "Name of the constraint",
+        default="FABRIK IK",
+        override=OVERRIDABLE,
+        update=structure_changed,
+    )
+    enabled: bool = animated(
+        "Enabled",
+        "Pose the chain. Disabled, the chain shows its FK pose",
+        default=True,
+        in_presets=False,
+    )
+    influence: float = animated(
+        "Influence",
+        "Blend between the FK pose (0) and the solved pose (1)",
+        default=1.0,
+        **FACTOR,
+        in_presets=False,
+    )
+    solver: str = animated(
+        "Solver",
+        "Algorithm that solves the chain",
+        items=SOLVER_ITEMS,
+        default="FABRIK",
+        update=structure_changed,
+    )
+    bone: str = fixed(
+        "Tip Bone",
+        "Last bone of the chain, whose tail or head reaches the target",
+        update=_ends_changed,
+        in_presets=False,
+    )
+    chain_count: int = fixed(
+        "Chain Length",
+        "Number of bones in the chain, counted from the tip. 0 includes all up to the root",
+        default=0,
+        min=0,
+        soft_max=255,
+    )
+    use_tail: bool = fixed(
+        "Use Tail",
+        "Let the tail of the tip bone reach the target. Disabled, its head does, and "
+        "the chain begins at its parent",
+        default=True,
+        update=_ends_changed,
+        in_presets=False,
+    )
+    target: bpy.types.Object | None = fixed("Target", "Target object", update=_ends_changed)
+    subtarget: str = fixed(
+        "Bone",
+        "Bone of the target armature, whose head is the target",
+        update=_ends_changed,
+        in_presets=False,
+    )
+    use_rotation: bool = fixed(
+        "Copy Target Rotation",
+        "Rotate the tip bone to the orientation of the target",
+        default=False,
+    )
+    rotation_weight: float = animated(
+        "Rotation Weight",
+        "How far the tip bone rotates to the orientation of the target. At 0 it follows "
+        "the chain, at 1 it copies the target",
+        default=1.0,
+        **FACTOR,
+    )
+    twist_spread: float = animated(
+        "Twist Spread",
+        "Share of the tip's twist that is spread over the chain, to avoid twisting the "
+        "skin at the last joint. At 1 each joint takes an equal part",
+        default=0.0,
+        **FACTOR,
+    )
+    use_offset: bool = fixed(
+        "Keep Offset",
+        "Keep the tip at an offset from the target, as it was when this was enabled",
+        default=False,
+        update=_offset_switched,
+        in_presets=False,
+    )
+    offset_location: tuple[float, float, float] = fixed(
+        "Offset Location",
+        "Offset of the tip, in the space of the target",
+        subtype="TRANSLATION",
+        in_presets=False,
+    )
+    offset_rotation: tuple[float, float, float, float] = fixed(
+        "Offset Rotation",
+        "Rotation offset of the tip bone, in the space of the target",
+        default=(1.0, 0.0, 0.0, 0.0),
+        subtype="QUATERNION",
+        in_presets=False,
+    )
+    weight: float = animated(
+        "Weight",
+        "Priority against other constraints that share bones with this one, where not "
+        "all targets can be reached",
+        default=1.0,
+        min=0.0,
+        max=1000.0,
+        soft_max=10.0,
+    )
+    pole_target: bpy.types.Object | None = fixed(
+        "Pole Target", "Object that the chain bends toward"
+    )
+    pole_subtarget: str = fixed(
+        "Pole Bone",
+        "Bone of the pole target's armature, whose head the chain bends toward",
+        in_presets=False,
+    )
+    pole_angle: float = animated(
+        "Pole Angle",
+        "Rotation of the bend away from the pole, about the line from root to target",
+        default=0.0,
+        subtype="ANGLE",
+        soft_min=-pi,
+        soft_max=pi,
+        in_presets=False,
+    )
+    pole_weight: float = animated(
+        "Pole Weight",
+        "How far the bend rotates to the pole. At 0 it is unchanged, at 1 it faces the pole",
+        default=1.0,
+        **FACTOR,
+    )
+    softness: float = animated(
+        "Softness",
+        "Share of the full extension in which the chain slows down, so that the knee "
+        "does not snap straight. The tip lags behind the target there",
+        default=0.0,
+        min=0.0,
+        max=0.9,
+        soft_max=0.3,
+        subtype="FACTOR",
+    )
+    swing: float = animated(
+        "Swing First",
+        "How far the whole chain rotates toward the target before it bends. At 1 a leg "
+        "rotates at the hip and folds in its own plane. Always 1 with a pole target and "
+        "with Two Bone",
+        default=0.0,
+        **FACTOR,
+    )
+    use_stretch: bool = fixed(
+        "Stretch", "Let the bones become longer where the target is out of reach", default=False
+    )
+    stretch_max: float = animated(
+        "Stretch Max",
+        "Maximum length of the stretched chain, relative to its original length",
+        default=1.5,
+        min=1.0,
+        max=100.0,
+        soft_max=3.0,
+    )
+    use_volume: bool = animated("Keep Volume", "Make bones thinner as they stretch", default=False)
+    chain_bias: float = animated(
+        "Bias",
+        "Distribute the bend. Negative values bend the bones near the root more, "
+        "positive values those near the tip",
+        default=0.0,
+        min=-1.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+    use_free_root: bool = fixed(
+        "Move Root", "Let the first bone of the chain move, so that the body follows", default=False
+    )
+    root_weight: float = animated(
+        "Root Weight",
+        "How readily the root moves, compared with bones that rotate. At 0 it does not move",
+        default=1.0,
+        **FACTOR,
+    )
+    iterations: int = animated(
+        "Iterations",
+        "Maximum number of iterations. The solver stops earlier when the target is reached",
+        default=20,
+        min=1,
+        max=10000,
+        soft_max=500,
+    )
+    tolerance: float = animated(
+        "Tolerance",
+        "Distance between tip and target at which the solver stops, as a fraction of "
+        "the chain length",
+        default=1e-4,
+        min=1e-9,
+        max=1.0,
+        soft_max=0.01,
+        precision=6,
+    )
+    show_overlay: bool = fixed(
+        "Overlay",
+        "Show the chain, its reach and its target in the 3D Viewport",
+        default=True,
+        update=_redraw_viewports,
+        in_presets=False,
+    )
+    key: int = defined(
+        "Identifier",
+        "Number that identifies the constraint when scripts change the list",
+        options={"HIDDEN"},
+    )
+    state: str = defined(
+        "State",
+        "Result of the last evaluation (read only)",
+        items=STATE_ITEMS,
+        default="DISABLED",
+        options=FIXED,
+    )
+    error: float = defined(
+        "Error",
+        "Distance between tip and target in world space (read only)",
+        subtype="DISTANCE",
+        precision=6,
+        options=FIXED,
+    )
+    iterations_used: int = defined(
+        "Iterations Used", "Number of iterations of the last evaluation (read only)", options=FIXED
+    )
+    message: str = defined(
+        "Message", "Description of the problem and its solution (read only)", options=FIXED
+    )
 
 
 if TYPE_CHECKING:
@@ -523,48 +346,31 @@ def settings_form() -> Form:
 class FabrikSettings(bpy.types.PropertyGroup):
     """The extension's properties of an armature object."""
 
-    constraints: Annotated[
-        ItemList[FabrikConstraint],
-        defined(
-            CollectionProperty,
-            "FABRIK Constraints",
-            "Inverse kinematics constraints of the armature, in solving order",
-            type=FabrikConstraint,
-            override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
-        ),
-    ]
-    active_index: Annotated[
-        int,
-        defined(
-            IntProperty,
-            "Active Constraint",
-            "Constraint whose settings are shown",
-            options=BROWSING,
-            override=OVERRIDABLE,
-        ),
-    ]
-    record: Annotated[
-        bytes, stored("Record", "FK pose in files of version 0.1, until it is converted")
-    ]
+    constraints: ItemList[FabrikConstraint] = defined(
+        "FABRIK Constraints",
+        "Inverse kinematics constraints of the armature, in solving order",
+        override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
+    )
+    active_index: int = defined(
+        "Active Constraint",
+        "Constraint whose settings are shown",
+        options=BROWSING,
+        override=OVERRIDABLE,
+    )
+    record: bytes = stored("Record", "FK pose in files of version 0.1, until it is converted")
 
 
 class FabrikSceneSettings(bpy.types.PropertyGroup):
     """The extension's properties of a scene."""
 
-    show_overlay: Annotated[
-        bool,
-        defined(
-            BoolProperty,
-            "FABRIK IK",
-            (
-                "Show the reach of the chains of selected armatures and the joint limits of the "
-                "active bone in the 3D Viewport"
-            ),
-            default=True,
-            options=FIXED,
-            update=_redraw_viewports,
-        ),
-    ]
+    show_overlay: bool = defined(
+        "FABRIK IK",
+        "Show the reach of the chains of selected armatures and the joint limits of the "
+        "active bone in the 3D Viewport",
+        default=True,
+        options=FIXED,
+        update=_redraw_viewports,
+    )
 
 
 def settings(armature: bpy.types.ID) -> FabrikSettings:
@@ -654,8 +460,8 @@ _groups: list[type[bpy.types.PropertyGroup]] = []
 
 def register(
     groups: Sequence[type[bpy.types.PropertyGroup]],
-    constraint: Mapping[str, Definition],
-    armature: Mapping[str, Definition],
+    constraint: Mapping[str, TypedDefinition],
+    armature: Mapping[str, TypedDefinition],
 ) -> None:
     """Register all properties.
 
@@ -668,7 +474,7 @@ def register(
     _groups[:] = [*groups, *CLASSES]
     forget_forms()
     for cls in _groups:
-        register_group(cls, further.get(cls, {}))
+        register_class(cls, further.get(cls, {}))
     cast(Any, bpy.types.Object).fabrik = PointerProperty(
         name="FABRIK IK",
         description="Inverse kinematics constraints of an armature object",
@@ -686,7 +492,7 @@ def register(
         type=FabrikJoint,
         override={"LIBRARY_OVERRIDABLE"},
     )
-    cast(Any, bpy.types.Bone).fabrik_flexion = FLEXION.property()
+    cast(Any, bpy.types.Bone).fabrik_flexion = FLEXION.property(tuple[float, float, float])
     for name, bone_property in _bone_properties().items():
         setattr(bpy.types.PoseBone, name, bone_property)
     cast(Any, bpy.types.PoseBone).fabrik_flexion = property(_flexion)

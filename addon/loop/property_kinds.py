@@ -7,13 +7,22 @@ through RNA (see `property_values`).
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
 
 import bpy
-from bpy.props import PointerProperty, StringProperty
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
 
 from ..blender.messages import context_of
 from . import changes
@@ -56,113 +65,134 @@ def structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """The definition of a property.
+    """The definition of a property, the value of an annotated name of a class.
 
-    It annotates the type of the value in a property group, as in
-    ``swing: Annotated[float, animated(FloatProperty, "Swing First", ...)]``.
+    As in ``swing: float = animated("Swing First", ...)``. Blender's property hides it in instances.
 
     Attributes:
-        make: The function of `bpy.props`.
-        keywords: Its arguments.
+        keywords: The arguments of the function of `bpy.props`, which the annotation tells.
     """
 
-    make: Callable[..., Any]
     keywords: Mapping[str, Any]
 
-    def property(self) -> Any:
-        """Return the property as Blender registers it."""
-        return self.make(**self.keywords)
+    def property(self, kind: Any) -> Any:
+        """Return the property as Blender registers it.
+
+        Args:
+            kind: The type of its value.
+        """
+        given = {**self.keywords}
+        if callable(given.get("items")):
+            given["items"] = given["items"]()
+        labels = [item[1] for item in given.get("items", ())]
+        context = context_of(given["name"], *labels)
+        make, more = _maker(kind, given)
+        return make(**{"translation_context": context, **more, **given})
 
 
-def defined(make: Callable[..., Any], name: str, description: str, **more: object) -> Definition:
+def _maker(kind: Any, keywords: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Return the function of `bpy.props` for a type, with the arguments that the type tells."""
+    if "items" in keywords:
+        return EnumProperty, {}
+    if kind in SIMPLE:
+        return SIMPLE[kind]
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is tuple:
+        return FloatVectorProperty, {"size": len(parts)}
+    if origin is ItemList:
+        return CollectionProperty, {"type": parts[0]}
+    # Pointers to data-blocks may be None, those to groups are not.
+    return PointerProperty, {"type": parts[0] if parts else kind}
+
+
+SIMPLE: dict[Any, tuple[Callable[..., Any], dict[str, Any]]] = {
+    bool: (BoolProperty, {}),
+    int: (IntProperty, {}),
+    float: (FloatProperty, {}),
+    str: (StringProperty, {}),
+    bytes: (StringProperty, {"subtype": "BYTE_STRING"}),
+}
+"""The functions of `bpy.props` by type, and what they need besides definitions."""
+
+
+TypedDefinition = tuple[Any, Definition]
+"""The type of a property's value, and its definition."""
+
+
+def defined(name: str, description: str, **more: object) -> Any:
     """Define a property.
 
     Args:
-        make: The function of `bpy.props`.
         name: The label.
         description: The tooltip.
-        more: Further arguments: default, range etc.
+        more: Further arguments of the function of `bpy.props`: default, range etc. If ``items`` is
+            a function, it is called when the property is registered.
     """
-    labels = [item[1] for item in cast(Sequence[tuple[str, ...]], more.get("items", ()))]
-    texts = {"name": name, "description": description}
-    return Definition(make, {**texts, "translation_context": context_of(name, *labels), **more})
+    return Definition({"name": name, "description": description, **more})
 
 
-def animated(
-    make: Callable[..., Any], name: str, description: str, in_presets: bool = True, **more: object
-) -> Definition:
+def animated(name: str, description: str, in_presets: bool = True, **more: object) -> Any:
     """Define a setting that can be animated.
 
     Args:
-        make: The function of `bpy.props`.
         name: The label.
         description: The tooltip.
         in_presets: Whether presets contain it.
-        more: Further arguments: default, range etc.
+        more: Further arguments of the function of `bpy.props`: default, range etc.
     """
     options = KEYABLE if in_presets else KEYABLE | NOT_IN_PRESETS
     shared = {"options": options, "override": OVERRIDABLE, "update": value_changed}
-    return defined(make, name, description, **{**shared, **more})
+    return defined(name, description, **{**shared, **more})
 
 
-def fixed(
-    make: Callable[..., Any], name: str, description: str, in_presets: bool = True, **more: object
-) -> Definition:
+def fixed(name: str, description: str, in_presets: bool = True, **more: object) -> Any:
     """Define a setting that the plan depends on, which cannot be animated; see `animated`."""
     options = FIXED if in_presets else FIXED | NOT_IN_PRESETS
     shared = {"options": options, "override": OVERRIDABLE, "update": structure_changed}
-    return defined(make, name, description, **{**shared, **more})
+    return defined(name, description, **{**shared, **more})
 
 
-def stored(name: str, description: str) -> Definition:
+def stored(name: str, description: str) -> Any:
     """Define a hidden property of bytes for internal data."""
-    hidden = {"options": {"HIDDEN"}, "override": OVERRIDABLE}
-    return defined(StringProperty, name, description, subtype="BYTE_STRING", **hidden)
+    return defined(name, description, options={"HIDDEN"}, override=OVERRIDABLE)
 
 
-def group(kind: type[bpy.types.PropertyGroup], name: str, description: str) -> Definition:
-    """Define a pointer to a property group."""
-    return defined(PointerProperty, name, description, type=kind, override=OVERRIDABLE)
+def group(name: str, description: str) -> Any:
+    """Define a property group within another one."""
+    return defined(name, description, override=OVERRIDABLE)
 
 
-class _Definition:
-    """Replaces `Annotated` while annotations are evaluated.
-
-    Python's own caches its arguments, and with them registered classes, which crashes Blender 4.2
-    at exit.
-    """
-
-    def __class_getitem__(cls, pair: tuple[object, Definition]) -> Definition:
-        return pair[1]
-
-
-def definitions_of(cls: type[Any]) -> dict[str, Any]:
-    """Return the definitions of the properties of a class, by name."""
-    names = {**vars(sys.modules[cls.__module__]), "Annotated": _Definition}
-    hints = get_type_hints(cls, names, dict(vars(cls)), include_extras=True)
+def definitions_of(cls: type[Any]) -> dict[str, TypedDefinition]:
+    """Return the properties that a class defines, by name: the type of the value, and the rest."""
+    own = vars(cls)
+    names = [
+        name for name in own.get("__annotations__", ()) if isinstance(own.get(name), Definition)
+    ]
+    scope = vars(sys.modules[cls.__module__])
+    kinds = {name: own["__annotations__"][name] for name in names}
     return {
-        name: hints[name].__metadata__[0] if get_origin(hints[name]) is Annotated else hints[name]
-        for name in cls.__annotations__
+        name: (eval(kind, scope, dict(own)) if isinstance(kind, str) else kind, own[name])
+        for name, kind in kinds.items()
     }
 
 
-def register_group(
-    cls: type[bpy.types.PropertyGroup | bpy.types.AddonPreferences],
-    further: Mapping[str, Definition] = MappingProxyType({}),
+def register_class(
+    cls: type[Any], further: Mapping[str, TypedDefinition] = MappingProxyType({})
 ) -> None:
-    """Register a property group, or preferences.
+    """Register a class of Blender's with the properties that it and its bases define.
 
     Args:
-        cls: The class with its definitions.
+        cls: The class.
         further: Definitions that features add, by name.
     """
-    own = cls.__annotations__
-    found = {**definitions_of(cls), **further}
-    cls.__annotations__ = {
-        name: one.property() if isinstance(one, Definition) else one for name, one in found.items()
-    }
+    found = {base: definitions_of(base) for base in cls.__mro__}
+    found[cls] = {**found[cls], **further}
+    before = {base: vars(base).get("__annotations__", {}) for base in found if found[base]}
     try:
+        for base in before:
+            base.__annotations__ = {n: one.property(kind) for n, (kind, one) in found[base].items()}
         bpy.utils.register_class(cls)
     finally:
         # Blender 4.2 crashes at exit if deferred properties with callbacks are kept.
-        cls.__annotations__ = own
+        for base, annotations in before.items():
+            base.__annotations__ = annotations

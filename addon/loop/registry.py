@@ -16,7 +16,7 @@ from . import properties
 from .chain_plan import ChainPlan, Motion
 from .pre_pass import PrePassBone
 from .properties import SOLVER_ITEMS, FabrikConstraint, FabrikSettings
-from .property_kinds import Definition
+from .property_kinds import TypedDefinition
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +38,8 @@ class Feature:
     """
 
     groups: Sequence[type[bpy.types.PropertyGroup]] = ()
-    constraint: Mapping[str, Definition] = field(default_factory=dict)
-    armature: Mapping[str, Definition] = field(default_factory=dict)
+    constraint: Mapping[str, TypedDefinition] = field(default_factory=dict)
+    armature: Mapping[str, TypedDefinition] = field(default_factory=dict)
     motion: Motion | None = None
     resolve: Callable[[ChainPlan, FabrikConstraint], None] | None = None
     pre_pass: Callable[[Skeleton, Sequence[ChainPlan]], Iterable[PrePassBone]] | None = None
@@ -62,8 +62,8 @@ _installed: list[Feature] = []
 def install(features: Sequence[Feature]) -> None:
     """Register features and all settings."""
     _installed.extend(features)
-    constraint: dict[str, Definition] = {}
-    armature: dict[str, Definition] = {}
+    constraint: dict[str, TypedDefinition] = {}
+    armature: dict[str, TypedDefinition] = {}
     for feature in features:
         constraint |= feature.constraint
         armature |= feature.armature

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 from bl_operators.presets import AddPresetBase
 from bl_ui.utils import PresetPanel as BlenderPresetPanel
-from bpy.props import BoolProperty, StringProperty
 
 from ..blender.errors import ProblemError
 from ..editing.copying import set_values
+from ..loop.property_kinds import defined
 from ..loop.property_values import default_of, preset_names, values_of
 from .refusing import Refusing, Working
 
@@ -33,15 +33,12 @@ class ApplyPresetOperator(Working):
 
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
-    if TYPE_CHECKING:
-        filepath: str
-    else:
-        filepath: StringProperty(
-            name="File",
-            description="Preset file, a script that sets the properties",
-            subtype="FILE_PATH",
-            options={"SKIP_SAVE"},
-        )
+    filepath: str = defined(
+        "File",
+        "Preset file, a script that sets the properties",
+        subtype="FILE_PATH",
+        options={"SKIP_SAVE"},
+    )
 
     @classmethod
     def group(cls, context: bpy.types.Context) -> bpy.types.PropertyGroup:
@@ -113,22 +110,18 @@ class AddPresetOperator(Refusing, Base):
         """Add it under its name, or ask for one."""
         return self.execute(context) if self.name else super().invoke(context, event)
 
-    if TYPE_CHECKING:
-        remove_name: bool
-        remove_active: bool
-    else:
-        remove_name: BoolProperty(
-            name="Remove",
-            description="Remove the preset with this name instead of adding one",
-            default=False,
-            options={"HIDDEN", "SKIP_SAVE"},
-        )
-        remove_active: BoolProperty(
-            name="Remove Active",
-            description="Remove the last applied preset instead of adding one",
-            default=False,
-            options={"HIDDEN", "SKIP_SAVE"},
-        )
+    remove_name: bool = defined(
+        "Remove",
+        "Remove the preset with this name instead of adding one",
+        default=False,
+        options={"HIDDEN", "SKIP_SAVE"},
+    )
+    remove_active: bool = defined(
+        "Remove Active",
+        "Remove the last applied preset instead of adding one",
+        default=False,
+        options={"HIDDEN", "SKIP_SAVE"},
+    )
 
 
 class PresetPanel(BlenderPresetPanel):

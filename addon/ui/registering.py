@@ -7,6 +7,7 @@ from typing import Any
 
 import bpy
 
+from ..loop.property_kinds import register_class
 from .refusing import end_running
 
 Entry = tuple[list[Any], Any]
@@ -28,7 +29,7 @@ def registering(
 
     def register() -> None:
         for cls in classes:
-            bpy.utils.register_class(cls)
+            register_class(cls)
         for shared, one in entries:
             shared.append(one)
 

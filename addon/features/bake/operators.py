@@ -7,11 +7,11 @@ from math import degrees, pi
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
-from bpy.props import EnumProperty, FloatProperty, IntProperty
 
 from ...blender.errors import ProblemError, listed
 from ...blender.messages import counted, msg, shown
 from ...loop.properties import settings
+from ...loop.property_kinds import defined
 from ...ui.choosing import ACTIVE, SELECTED, of_selection, shown_range
 from ...ui.following import shown_armature
 from ...ui.layout import ArmaturePanel, Layout
@@ -155,70 +155,40 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
     )
     asks = (_constraint_refusal,)
 
-    if TYPE_CHECKING:
-        which: str
-        frame_start: int
-        frame_end: int
-        step: int
-        into: str
-        error: float
-        afterwards: str
-    else:
-        which: EnumProperty(
-            name="Constraints",
-            description="Constraints to bake. Constraints that share bones with them are included",
-            items=WHICH_ITEMS,
-            default="ARMATURE",
-        )
-        frame_start: IntProperty(
-            name="Start",
-            description="First frame to bake",
-            default=1,
-            min=-1048574,
-            max=1048574,
-        )
-        frame_end: IntProperty(
-            name="End",
-            description="Last frame to bake",
-            default=250,
-            min=-1048574,
-            max=1048574,
-        )
-        step: IntProperty(
-            name="Step",
-            description=(
-                "Frames between keys. With 1 the keys are interpolated linearly, otherwise "
-                "smoothly. The last frame always gets a key"
-            ),
-            default=1,
-            min=1,
-            soft_max=10,
-        )
-        into: EnumProperty(
-            name="Output",
-            description="Action to write the keys to",
-            items=INTO_ITEMS,
-            default="NEW",
-        )
-        error: FloatProperty(
-            name="Simplify",
-            description=(
-                "Remove keys as long as each bone stays within this angle of its rotation. 0 "
-                "keeps all keys. The error adds up along a chain and is given in the report"
-            ),
-            default=0.0,
-            min=0.0,
-            soft_max=pi / 18.0,
-            max=pi,
-            precision=2,
-            subtype="ANGLE",
-        )
-        afterwards: EnumProperty(
-            name="After Baking",
-            description="What to do with the constraints after baking",
-            items=AFTERWARDS_ITEMS,
-            default="DISABLE",
-        )
+    which: str = defined(
+        "Constraints",
+        "Constraints to bake. Constraints that share bones with them are included",
+        items=WHICH_ITEMS,
+        default="ARMATURE",
+    )
+    frame_start: int = defined("Start", "First frame to bake", default=1, min=-1048574, max=1048574)
+    frame_end: int = defined("End", "Last frame to bake", default=250, min=-1048574, max=1048574)
+    step: int = defined(
+        "Step",
+        "Frames between keys. With 1 the keys are interpolated linearly, otherwise "
+        "smoothly. The last frame always gets a key",
+        default=1,
+        min=1,
+        soft_max=10,
+    )
+    into: str = defined("Output", "Action to write the keys to", items=INTO_ITEMS, default="NEW")
+    error: float = defined(
+        "Simplify",
+        "Remove keys as long as each bone stays within this angle of its rotation. 0 "
+        "keeps all keys. The error adds up along a chain and is given in the report",
+        default=0.0,
+        min=0.0,
+        soft_max=pi / 18.0,
+        max=pi,
+        precision=2,
+        subtype="ANGLE",
+    )
+    afterwards: str = defined(
+        "After Baking",
+        "What to do with the constraints after baking",
+        items=AFTERWARDS_ITEMS,
+        default="DISABLE",
+    )
 
     _is_interactive = False
 

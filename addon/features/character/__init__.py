@@ -7,7 +7,7 @@ from .settings import FabrikCharacter, FabrikPart
 
 FEATURE = Feature(
     groups=(FabrikPart, FabrikCharacter),
-    armature={"character": group(FabrikCharacter, "Character", "Parts of the character to rig")},
+    armature={"character": (FabrikCharacter, group("Character", "Parts of the character to rig"))},
 )
 
 PARTS = (operators,)

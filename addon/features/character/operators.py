@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import bpy
-from bpy.props import BoolProperty, EnumProperty
 
 from ...blender.errors import ProblemError
 from ...blender.messages import CONTEXT, counted, enumerated, joined, msg
+from ...loop.property_kinds import defined
 from ...ui.layout import Layout, SidebarPanel, draw_sentence
 from ...ui.refusing import (
     Asking,
@@ -18,6 +16,7 @@ from ...ui.refusing import (
     rest_refusal,
     tweak_refusal,
 )
+from ...ui.registering import registering
 from ...ui.wording import length_text
 from .recognizing import fill, recognize_parts
 from .removing import remove
@@ -103,35 +102,18 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
     )
     asks = (*CharacterOperator.asks, _set_up_refusal)
 
-    if TYPE_CHECKING:
-        controls: str
-        poles: bool
-        hinges: bool
-        animation: bool
-    else:
-        controls: EnumProperty(
-            translation_context=CONTEXT,
-            name="Controls",
-            description="Kind of targets and poles",
-            items=CONTROL_ITEMS,
-        )
-        poles: BoolProperty(
-            name="Poles", description="Add pole targets to arms and legs", default=True
-        )
-        hinges: BoolProperty(
-            name="Hinges",
-            description=(
-                "Limit elbows and knees to the axis about which they bend, unless they are animated"
-            ),
-            default=True,
-        )
-        animation: BoolProperty(
-            name="Animation",
-            description=(
-                "Key the controls at each frame of the animation, so that it does not change"
-            ),
-            default=True,
-        )
+    controls: str = defined("Controls", "Kind of targets and poles", items=CONTROL_ITEMS)
+    poles: bool = defined("Poles", "Add pole targets to arms and legs", default=True)
+    hinges: bool = defined(
+        "Hinges",
+        "Limit elbows and knees to the axis about which they bend, unless they are animated",
+        default=True,
+    )
+    animation: bool = defined(
+        "Animation",
+        "Key the controls at each frame of the animation, so that it does not change",
+        default=True,
+    )
 
     def work(self, context: bpy.types.Context) -> str:
         """Recognize the parts if none are listed, and set up."""
@@ -297,7 +279,7 @@ class FABRIK_PT_character(SidebarPanel, bpy.types.Panel):
         buttons.operator("fabrik.character_remove", text="Remove")
 
 
-register, unregister = bpy.utils.register_classes_factory(
+register, unregister = registering(
     (
         FABRIK_OT_character_recognize,
         FABRIK_OT_character_set_up,

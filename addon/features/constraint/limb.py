@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ...blender.access import pose_bones
 from ...blender.errors import ChoiceError, listed
@@ -16,8 +15,10 @@ from ...editing.controls import uneditable_problem
 from ...editing.limb import Limb, find_limbs, other_limb
 from ...editing.limb_adding import LimbOptions, add_limbs
 from ...loop.properties import settings
+from ...loop.property_kinds import defined
 from ...ui.adding import tip_refusal
 from ...ui.refusing import Asking
+from ...ui.registering import registering
 
 
 def _bone_refusal(context: bpy.types.Context) -> str:
@@ -43,77 +44,54 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
     asks = (_bone_refusal, _pose_refusal)
 
-    if TYPE_CHECKING:
-        controls: str
-        use_both_sides: bool
-        use_pole: bool
-        use_hinges: bool
-        bend: str
-        use_rotation: bool
-        chain_count: int
-    else:
-        controls: EnumProperty(
-            name="Controls",
-            description="Kind of targets and poles",
-            translation_context=CONTEXT,
-            items=(
-                ("BONE", "Control Bones", "Add bones to the armature as targets and poles"),
-                ("EMPTY", "Empties", "Add Empties as targets and poles"),
+    controls: str = defined(
+        "Controls",
+        "Kind of targets and poles",
+        items=(
+            ("BONE", "Control Bones", "Add bones to the armature as targets and poles"),
+            ("EMPTY", "Empties", "Add Empties as targets and poles"),
+        ),
+    )
+    use_both_sides: bool = defined(
+        "Both Sides", "Also add IK to the limb on the other side", default=False
+    )
+    use_pole: bool = defined("Pole", "Add a pole target, which rotates the limb", default=True)
+    use_hinges: bool = defined(
+        "Hinges",
+        "Limit elbows and knees to the axis about which they bend in the rest pose, unless "
+        "they are animated",
+        default=True,
+    )
+    bend: str = defined(
+        "Bend",
+        "Side to which elbows and knees bend where the pose does not tell",
+        translation_context=CONTEXT,
+        items=(
+            (
+                "AUTO",
+                "Automatic",
+                "As their hinges, the animation, the rest pose or the body tells",
             ),
-        )
-        use_both_sides: BoolProperty(
-            name="Both Sides",
-            description="Also add IK to the limb on the other side",
-            default=False,
-        )
-        use_pole: BoolProperty(
-            name="Pole",
-            description="Add a pole target, which rotates the limb",
-            default=True,
-            translation_context=CONTEXT,
-        )
-        use_hinges: BoolProperty(
-            name="Hinges",
-            description=(
-                "Limit elbows and knees to the axis about which they bend in the rest pose, unless "
-                "they are animated"
-            ),
-            default=True,
-        )
-        bend: EnumProperty(
-            name="Bend",
-            description="Side to which elbows and knees bend where the pose does not tell",
-            translation_context=CONTEXT,
-            items=(
-                (
-                    "AUTO",
-                    "Automatic",
-                    "As their hinges, the animation, the rest pose or the body tells",
-                ),
-                ("FLIPPED", "Flipped", "To the opposite side"),
-            ),
-            options={"SKIP_SAVE"},
-        )
-        use_rotation: BoolProperty(
-            name="Copy Target Rotation",
-            description=(
-                "Rotate the hand or foot to the orientation of the target. By default if it, and "
-                "not a bone above it, is active"
-            ),
-            default=True,
-            options={"SKIP_SAVE"},
-        )
-        chain_count: IntProperty(
-            name="Chain Length",
-            description=(
-                "Number of bones that bend. By default those of the limb, up to where the "
-                "skeleton branches"
-            ),
-            default=0,
-            min=0,
-            soft_max=32,
-            options={"SKIP_SAVE"},
-        )
+            ("FLIPPED", "Flipped", "To the opposite side"),
+        ),
+        options={"SKIP_SAVE"},
+    )
+    use_rotation: bool = defined(
+        "Copy Target Rotation",
+        "Rotate the hand or foot to the orientation of the target. By default if it, and "
+        "not a bone above it, is active",
+        default=True,
+        options={"SKIP_SAVE"},
+    )
+    chain_count: int = defined(
+        "Chain Length",
+        "Number of bones that bend. By default those of the limb, up to where the "
+        "skeleton branches",
+        default=0,
+        min=0,
+        soft_max=32,
+        options={"SKIP_SAVE"},
+    )
 
     def work(self, context: bpy.types.Context) -> str:
         """Find the limbs, and add IK to them."""
@@ -197,4 +175,4 @@ def _select(armature: bpy.types.Object, names: list[str]) -> None:
     data.bones.active = data.bones[names[0]]
 
 
-register, unregister = bpy.utils.register_classes_factory((FABRIK_OT_limb_add,))
+register, unregister = registering((FABRIK_OT_limb_add,))

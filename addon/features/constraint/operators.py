@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ...blender.errors import ProblemError, listed
-from ...blender.messages import CONTEXT, msg
+from ...blender.messages import msg
 from ...blender.refusals import linked_problem, tweak_problem
 from ...editing import constraints as editing
 from ...editing.defaults import (
@@ -19,10 +18,12 @@ from ...editing.defaults import (
     stored_defaults,
 )
 from ...loop.properties import SOLVER_ITEMS, FabrikConstraint, settings
+from ...loop.property_kinds import defined
 from ...loop.registry import MOTIONS
 from ...ui.adding import chosen_target, tip_refusal
 from ...ui.following import places_of
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
+from ...ui.registering import registering
 from ...ui.sections import has_tip
 
 
@@ -67,6 +68,12 @@ def _offset_refusal(context: bpy.types.Context) -> str:
     return ""
 
 
+def _solver_items() -> list[tuple[str, str, str]]:
+    """Return the solvers, to which features add theirs."""
+    auto = ("AUTO", "Automatic", "Use Two Bone for a chain of two bones, FABRIK for a longer one")
+    return [auto, *[item[:3] for item in SOLVER_ITEMS]]
+
+
 class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
     """Add a constraint to the active bone, like Blender's Add IK to Bone."""
 
@@ -78,45 +85,27 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
     )
     asks = (tip_refusal,)
 
-    if TYPE_CHECKING:
-        chain_count: int
-        solver: str
-        use_offset: bool
-    else:
-        chain_count: IntProperty(
-            name="Chain Length",
-            description=(
-                "Number of bones in the chain, counted from the active bone. 0 includes all up "
-                "to the root. By default the bones of the limb, up to where the skeleton "
-                "branches"
-            ),
-            default=0,
-            min=0,
-            soft_max=32,
-            options={"SKIP_SAVE"},
-        )
-        solver: EnumProperty(
-            translation_context=CONTEXT,
-            name="Solver",
-            description="Algorithm that solves the chain",
-            items=(
-                (
-                    "AUTO",
-                    "Automatic",
-                    "Use Two Bone for a chain of two bones, FABRIK for a longer one",
-                ),
-                *SOLVER_ITEMS,
-            ),
-            default="AUTO",
-        )
-        use_offset: BoolProperty(
-            name="Keep Offset",
-            description=(
-                "Keep the tip at its current offset from the target, so that the pose does not "
-                "change"
-            ),
-            default=False,
-        )
+    chain_count: int = defined(
+        "Chain Length",
+        "Number of bones in the chain, counted from the active bone. 0 includes all up "
+        "to the root. By default the bones of the limb, up to where the skeleton "
+        "branches",
+        default=0,
+        min=0,
+        soft_max=32,
+        options={"SKIP_SAVE"},
+    )
+    solver: str = defined(
+        "Solver",
+        "Algorithm that solves the chain",
+        items=_solver_items,
+        default="AUTO",
+    )
+    use_offset: bool = defined(
+        "Keep Offset",
+        "Keep the tip at its current offset from the target, so that the pose does not change",
+        default=False,
+    )
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraint."""
@@ -205,18 +194,14 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
     )
     asks = (active_refusal, tweak_refusal, _order_refusal)
 
-    if TYPE_CHECKING:
-        direction: str
-    else:
-        direction: EnumProperty(
-            name="Direction",
-            translation_context=CONTEXT,
-            description="Direction to move the constraint in",
-            items=(
-                ("UP", "Up", "Solve the constraint earlier"),
-                ("DOWN", "Down", "Solve the constraint later"),
-            ),
-        )
+    direction: str = defined(
+        "Direction",
+        "Direction to move the constraint in",
+        items=(
+            ("UP", "Up", "Solve the constraint earlier"),
+            ("DOWN", "Down", "Solve the constraint later"),
+        ),
+    )
 
     def work(self, context: bpy.types.Context) -> str:
         """Swap it with the neighbor in the direction, if there is one."""
@@ -314,7 +299,7 @@ class FABRIK_OT_constraint_default_reset(Working, bpy.types.Operator):
         return msg("New constraints get the settings that come with the add-on")
 
 
-register, unregister = bpy.utils.register_classes_factory(
+register, unregister = registering(
     (
         FABRIK_OT_constraint_add,
         FABRIK_OT_constraint_remove,

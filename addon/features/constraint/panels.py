@@ -11,6 +11,7 @@ from ...loop.properties import FabrikConstraint, scene_settings
 from ...loop.write import on_report
 from ...ui.following import shown_armature
 from ...ui.layout import ArmaturePanel, Layout
+from ...ui.registering import registering
 from .draw import STATE_ICONS, draw_armature, draw_bone
 
 
@@ -104,7 +105,7 @@ def _redraw() -> None:
                     region.tag_redraw()
 
 
-register, unregister = bpy.utils.register_classes_factory(
+register, unregister = registering(
     (
         FABRIK_UL_constraints,
         FABRIK_UL_bone_constraints,

@@ -11,6 +11,7 @@ from ...editing.constraints import active_constraint
 from ...loop.properties import FabrikConstraint
 from ...ui.presets import AddPresetOperator, ApplyPresetOperator, PresetPanel
 from ...ui.refusing import active_armature, active_refusal
+from ...ui.registering import registering
 
 FOLDER = "fabrik_ik/constraint"
 
@@ -66,7 +67,7 @@ class FABRIK_PT_constraint_presets(PresetPanel, bpy.types.Panel):
     preset_add_operator = "fabrik.constraint_preset_add"
 
 
-register, unregister = bpy.utils.register_classes_factory(
+register, unregister = registering(
     (
         FABRIK_OT_constraint_preset_apply,
         FABRIK_OT_constraint_preset_add,

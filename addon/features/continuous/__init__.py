@@ -1,7 +1,5 @@
 """Continuous chains: all frames of a shot are solved together, so that no joint jumps."""
 
-from bpy.props import BoolProperty
-
 from ...loop.property_kinds import fixed, group
 from ...loop.registry import Feature
 from . import panel
@@ -10,16 +8,16 @@ from .shot import FabrikShot, resolve
 FEATURE = Feature(
     groups=(FabrikShot,),
     constraint={
-        "use_continuous": fixed(
-            BoolProperty,
-            "Continuous",
-            (
+        "use_continuous": (
+            bool,
+            fixed(
+                "Continuous",
                 "Let Simulate solve all frames together, so that joints do not jump between "
-                "frames because of limits or other targets"
+                "frames because of limits or other targets",
+                default=False,
             ),
-            default=False,
         ),
-        "shot": group(FabrikShot, "Shot", "Poses of the chain if Continuous is enabled"),
+        "shot": (FabrikShot, group("Shot", "Poses of the chain if Continuous is enabled")),
     },
     resolve=resolve,
 )

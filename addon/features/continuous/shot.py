@@ -8,7 +8,7 @@ applies to single frames applies here too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import bpy
 
@@ -31,7 +31,7 @@ NOT_SIMULATED = msg("Not simulated, each frame is solved on its own: press Simul
 class FabrikShot(bpy.types.PropertyGroup):
     """The stored poses of a chain."""
 
-    history: Annotated[bytes, stored("History", "Simulated poses")]
+    history: bytes = stored("History", "Simulated poses")
 
 
 class StoredPose(NamedTuple):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
-from bpy.props import EnumProperty
 
 from ...blender.errors import listed
 from ...blender.messages import counted, joined, msg
+from ...loop.property_kinds import defined
 from ...ui.choosing import WHICH_ITEMS, chosen, selected
 from ...ui.refusing import (
     Working,
@@ -18,6 +18,7 @@ from ...ui.refusing import (
     rest_refusal,
     tweak_refusal,
 )
+from ...ui.registering import registering
 from ...ui.wording import length_text
 from .convert import Conversion, convert_from_blender, convert_to_blender
 
@@ -61,18 +62,15 @@ class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
     )
     asks = (armature_refusal, rest_refusal, tweak_refusal, _native_refusal)
 
-    if TYPE_CHECKING:
-        which: str
-    else:
-        which: EnumProperty(
-            name="Constraints",
-            description="Inverse Kinematics constraints to convert",
-            items=(
-                ("SELECTED", "Selected Bones", "Constraints of the selected bones"),
-                ("ALL", "All", "All constraints of the armature"),
-            ),
-            default="ALL",
-        )
+    which: str = defined(
+        "Constraints",
+        "Inverse Kinematics constraints to convert",
+        items=(
+            ("SELECTED", "Selected Bones", "Constraints of the selected bones"),
+            ("ALL", "All", "All constraints of the armature"),
+        ),
+        default="ALL",
+    )
 
     def work(self, context: bpy.types.Context) -> str:
         """Convert them."""
@@ -92,15 +90,7 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
     )
     asks = (active_refusal, rest_refusal, tweak_refusal)
 
-    if TYPE_CHECKING:
-        which: str
-    else:
-        which: EnumProperty(
-            name="Constraints",
-            description="Constraints to convert",
-            items=WHICH_ITEMS,
-            default="ALL",
-        )
+    which: str = defined("Constraints", "Constraints to convert", items=WHICH_ITEMS, default="ALL")
 
     def work(self, context: bpy.types.Context) -> str:
         """Convert them."""
@@ -109,6 +99,4 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
         return self.report_of(context, convert_to_blender(armature, indices))
 
 
-register, unregister = bpy.utils.register_classes_factory(
-    (FABRIK_OT_convert_from_blender, FABRIK_OT_convert_to_blender)
-)
+register, unregister = registering((FABRIK_OT_convert_from_blender, FABRIK_OT_convert_to_blender))

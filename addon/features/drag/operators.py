@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
-from bpy.props import BoolProperty, FloatVectorProperty, StringProperty
 
 from fabrik_solver.core.vectors import ORIGIN, Vec, length
 
 from ...blender.errors import ProblemError
 from ...blender.messages import msg, shown
 from ...blender.skeleton import vector
+from ...loop.property_kinds import defined, register_class
 from ...ui.layout import Layout
 from ...ui.refusing import Refusing, armature_refusal, end_running
 from ...ui.wording import length_text
@@ -66,43 +66,31 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO", "BLOCKING", "GRAB_CURSOR"}
     asks = (armature_refusal, _mode_refusal)
 
-    if TYPE_CHECKING:
-        bone: str
-        value: Vec
-        armature: str
-        under_mouse: bool
-        as_fk: bool
-    else:
-        bone: StringProperty(
-            name="Bone",
-            description="Name of the bone to drag. Without a name the active bone is used",
-            options={"SKIP_SAVE"},
-        )
-        value: FloatVectorProperty(
-            name="Move",
-            description="Distance to drag the bone, in world space",
-            size=3,
-            subtype="TRANSLATION",
-            options={"SKIP_SAVE"},
-        )
-        armature: StringProperty(
-            name="Armature",
-            description="Armature of the bone. Without a name the active armature is used",
-            options={"HIDDEN", "SKIP_SAVE"},
-        )
-        under_mouse: BoolProperty(
-            name="Under the Mouse",
-            description="Drag the bone under the mouse",
-            options={"HIDDEN", "SKIP_SAVE"},
-        )
-        as_fk: BoolProperty(
-            name="As FK",
-            description=(
-                "Pose a hand or foot at the tip of a chain in FK, instead of moving the target of "
-                "the chain"
-            ),
-            options={"SKIP_SAVE"},
-        )
+    bone: str = defined(
+        "Bone",
+        "Name of the bone to drag. Without a name the active bone is used",
+        options={"SKIP_SAVE"},
+    )
+    value: Vec = defined(
+        "Move",
+        "Distance to drag the bone, in world space",
+        subtype="TRANSLATION",
+        options={"SKIP_SAVE"},
+    )
+    armature: str = defined(
+        "Armature",
+        "Armature of the bone. Without a name the active armature is used",
+        options={"HIDDEN", "SKIP_SAVE"},
+    )
+    under_mouse: bool = defined(
+        "Under the Mouse", "Drag the bone under the mouse", options={"HIDDEN", "SKIP_SAVE"}
+    )
+    as_fk: bool = defined(
+        "As FK",
+        "Pose a hand or foot at the tip of a chain in FK, instead of moving the target of "
+        "the chain",
+        options={"SKIP_SAVE"},
+    )
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Drag by `value`."""
@@ -319,7 +307,7 @@ class FABRIK_drag(bpy.types.WorkSpaceTool):
 
 def register() -> None:
     """Add the operator, and the tool where there are windows."""
-    bpy.utils.register_class(FABRIK_OT_drag)
+    register_class(FABRIK_OT_drag)
     if not bpy.app.background:
         bpy.utils.register_tool(FABRIK_drag, after={"builtin.transform"}, separator=True)
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ...blender.errors import ProblemError
-from ...blender.messages import CONTEXT, Message, msg, shown
+from ...blender.messages import Message, msg, shown
 from ...loop import plan
 from ...loop.properties import FabrikConstraint, settings
+from ...loop.property_kinds import defined
 from ...ui.choosing import WHICH_ITEMS, chosen, selected_in, shown_range
 from ...ui.layout import Layout
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
@@ -40,47 +40,28 @@ class Snapping(Working, bpy.types.Operator):
     key_frames: Callable[[bpy.types.Object, Sequence[int]], set[float]]
 
     # Only the step is remembered from one time to the next.
-    if TYPE_CHECKING:
-        which: str
-        switches: bool
-        use_range: bool
-        frame_start: int
-        frame_end: int
-        step: int
-        only_keys: bool
-    else:
-        which: EnumProperty(
-            name="Constraints",
-            description="Constraints to snap",
-            items=WHICH_ITEMS,
-            options={"SKIP_SAVE"},
-        )
-        switches: BoolProperty(
-            translation_context=CONTEXT,
-            name="Switch",
-            description=(
-                "Key the influence as well, so that the constraint is switched at this frame, "
-                "or for the range, without a jump"
-            ),
-            options={"SKIP_SAVE"},
-        )
-        use_range: BoolProperty(
-            name="Range",
-            description="Snap and key all frames of a range instead of only the current one",
-            options={"SKIP_SAVE"},
-        )
-        frame_start: IntProperty(
-            name="Start", description="First frame of the range", default=1, options={"SKIP_SAVE"}
-        )
-        frame_end: IntProperty(
-            name="End", description="Last frame of the range", default=250, options={"SKIP_SAVE"}
-        )
-        step: IntProperty(name="Step", description="Frames between keys", default=1, min=1)
-        only_keys: BoolProperty(
-            name="Only at Keys",
-            description="Only snap frames at which the source pose has keys",
-            options={"SKIP_SAVE"},
-        )
+    which: str = defined(
+        "Constraints", "Constraints to snap", items=WHICH_ITEMS, options={"SKIP_SAVE"}
+    )
+    switches: bool = defined(
+        "Switch",
+        "Key the influence as well, so that the constraint is switched at this frame, "
+        "or for the range, without a jump",
+        options={"SKIP_SAVE"},
+    )
+    use_range: bool = defined(
+        "Range",
+        "Snap and key all frames of a range instead of only the current one",
+        options={"SKIP_SAVE"},
+    )
+    frame_start: int = defined(
+        "Start", "First frame of the range", default=1, options={"SKIP_SAVE"}
+    )
+    frame_end: int = defined("End", "Last frame of the range", default=250, options={"SKIP_SAVE"})
+    step: int = defined("Step", "Frames between keys", default=1, min=1)
+    only_keys: bool = defined(
+        "Only at Keys", "Only snap frames at which the source pose has keys", options={"SKIP_SAVE"}
+    )
 
     def invoke(
         self, context: bpy.types.Context, event: bpy.types.Event

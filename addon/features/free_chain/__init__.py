@@ -7,7 +7,7 @@ from .follow import MOTION, FabrikFollow
 
 FEATURE = Feature(
     groups=(FabrikFollow,),
-    constraint={"follow": group(FabrikFollow, "Free Chain", "How the chain follows its target")},
+    constraint={"follow": (FabrikFollow, group("Free Chain", "How the chain follows its target"))},
     motion=MOTION,
 )
 

@@ -7,10 +7,9 @@ the frames shown before.
 from __future__ import annotations
 
 from math import dist
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import bpy
-from bpy.props import BoolProperty
 
 from fabrik_solver import (
     WHOLE,
@@ -61,20 +60,14 @@ FORM = codec.Form(b"FABF", 1)
 class FabrikFollow(bpy.types.PropertyGroup):
     """The settings of a free chain."""
 
-    use_path: Annotated[
-        bool,
-        fixed(
-            BoolProperty,
-            "Stay on Path",
-            (
-                "Let each joint follow the path of the head, like a train on rails or a snake. "
-                "Disabled, the bones are dragged after the head and cut its curves, like a "
-                "trailer"
-            ),
-            default=False,
-        ),
-    ]
-    history: Annotated[bytes, stored("History", "Simulated path of the head")]
+    use_path: bool = fixed(
+        "Stay on Path",
+        "Let each joint follow the path of the head, like a train on rails or a snake. "
+        "Disabled, the bones are dragged after the head and cut its curves, like a "
+        "trailer",
+        default=False,
+    )
+    history: bytes = stored("History", "Simulated path of the head")
 
 
 def follow_of(item: FabrikConstraint) -> FabrikFollow:

@@ -1,8 +1,6 @@
 """Walking legs: the walks of an armature, from their settings to keys."""
 
-from bpy.props import CollectionProperty, IntProperty
-
-from ...loop.property_kinds import BROWSING, OVERRIDABLE, defined
+from ...loop.property_kinds import BROWSING, OVERRIDABLE, ItemList, defined
 from ...loop.registry import Feature
 from . import operators
 from .body import bodies_of
@@ -11,19 +9,22 @@ from .settings import FabrikGait, FabrikGaitLeg, legs_of_walks
 FEATURE = Feature(
     groups=(FabrikGaitLeg, FabrikGait),
     armature={
-        "gaits": defined(
-            CollectionProperty,
-            "FABRIK Walks",
-            "Walks of the armature. Each lets some legs step with a body",
-            type=FabrikGait,
-            override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
+        "gaits": (
+            ItemList[FabrikGait],
+            defined(
+                "FABRIK Walks",
+                "Walks of the armature. Each lets some legs step with a body",
+                override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
+            ),
         ),
-        "active_gait": defined(
-            IntProperty,
-            "Active Walk",
-            "Walk whose settings are shown",
-            options=BROWSING,
-            override=OVERRIDABLE,
+        "active_gait": (
+            int,
+            defined(
+                "Active Walk",
+                "Walk whose settings are shown",
+                options=BROWSING,
+                override=OVERRIDABLE,
+            ),
         ),
     },
     pre_pass=bodies_of,

@@ -6,11 +6,11 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
-from bpy.props import FloatProperty
 
 from ...blender.errors import ProblemError
 from ...blender.messages import CONTEXT, counted, msg, shown
 from ...loop.properties import settings
+from ...loop.property_kinds import defined
 from ...ui.adding import MOTION_OPERATORS
 from ...ui.layout import ArmaturePanel, Layout, draw_sentence
 from ...ui.presets import AddPresetOperator, ApplyPresetOperator, PresetPanel
@@ -172,20 +172,15 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
     )
     asks = (gait_refusal, rest_refusal, tweak_refusal)
 
-    if TYPE_CHECKING:
-        tolerance: float
-    else:
-        tolerance: FloatProperty(
-            name="Tolerance",
-            description=(
-                "Maximum distance of a foot from its path, relative to the length of its leg. "
-                "More keys are added until it is met"
-            ),
-            default=0.002,
-            min=0.0,
-            soft_max=0.1,
-            precision=4,
-        )
+    tolerance: float = defined(
+        "Tolerance",
+        "Maximum distance of a foot from its path, relative to the length of its leg. "
+        "More keys are added until it is met",
+        default=0.002,
+        min=0.0,
+        soft_max=0.1,
+        precision=4,
+    )
 
     def start(
         self, context: bpy.types.Context

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 import bpy
-from bpy.props import (
-    BoolProperty,
-    CollectionProperty,
-    EnumProperty,
-    FloatProperty,
-    FloatVectorProperty,
-    IntProperty,
-    PointerProperty,
-    StringProperty,
-)
 
 from ...blender.axes import axis_items
 from ...blender.rays import source_items
@@ -47,286 +37,145 @@ SOURCE_ITEMS = source_items({"SCENE": 0, "OBJECT": 1, "COLLECTION": 2})
 class FabrikGaitLeg(bpy.types.PropertyGroup):
     """One leg of a walk."""
 
-    constraint: Annotated[
-        str, fixed(StringProperty, "Leg", "Constraint of the armature whose tip is the foot")
-    ]
-    key: Annotated[
-        int,
-        defined(
-            IntProperty,
-            "Identifier",
-            "Number of the constraint, to follow it when it is renamed",
-            options={"HIDDEN"},
-            override=OVERRIDABLE,
-        ),
-    ]
-    group: Annotated[
-        int,
-        fixed(
-            IntProperty,
-            "Group",
-            "Legs of the same group step together. The groups step in order",
-            default=1,
-            min=1,
-        ),
-    ]
-    offset: Annotated[
-        tuple[float, float, float],
-        fixed(
-            FloatVectorProperty,
-            "Offset",
-            "Offset of the foot from its place in the rest pose, in armature space",
-            size=3,
-            subtype="TRANSLATION",
-        ),
-    ]
-    height: Annotated[
-        float,
-        fixed(
-            FloatProperty,
-            "Height",
-            (
-                "Height at which the foot's joint is above the ground in the rest pose, in "
-                "armature space. 0 puts the tip itself on the ground"
-            ),
-            default=0.0,
-            min=0.0,
-            subtype="DISTANCE",
-        ),
-    ]
+    constraint: str = fixed("Leg", "Constraint of the armature whose tip is the foot")
+    key: int = defined(
+        "Identifier",
+        "Number of the constraint, to follow it when it is renamed",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
+    group: int = fixed(
+        "Group", "Legs of the same group step together. The groups step in order", default=1, min=1
+    )
+    offset: tuple[float, float, float] = fixed(
+        "Offset",
+        "Offset of the foot from its place in the rest pose, in armature space",
+        subtype="TRANSLATION",
+    )
+    height: float = fixed(
+        "Height",
+        "Height at which the foot's joint is above the ground in the rest pose, in "
+        "armature space. 0 puts the tip itself on the ground",
+        default=0.0,
+        min=0.0,
+        subtype="DISTANCE",
+    )
 
 
 class FabrikGait(bpy.types.PropertyGroup):
     """A walk of some legs after a body that is animated."""
 
     _share: Any = {"min": 0.0, "max": 1.0, "subtype": "FACTOR"}
-    name: Annotated[
-        str,
-        defined(
-            StringProperty,
-            "Name",
-            "Name of the walk",
-            default="Walk",
-            override=OVERRIDABLE,
-            update=structure_changed,
-        ),
-    ]
-    enabled: Annotated[
-        bool,
-        animated(
-            BoolProperty,
-            "Enabled",
-            "Let the legs walk. Disabled, they reach for their targets",
-            default=True,
-            in_presets=False,
-        ),
-    ]
-    influence: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Influence",
-            (
-                "Blend the feet from their targets (0) to the walk (1), and the body from its "
-                "animation"
-            ),
-            default=1.0,
-            **_share,
-            in_presets=False,
-        ),
-    ]
-    body: Annotated[
-        str,
-        fixed(
-            StringProperty,
-            "Body",
-            "Bone that carries the legs. Without one the armature object is used",
-            in_presets=False,
-        ),
-    ]
-    up_axis: Annotated[
-        str,
-        fixed(
-            EnumProperty,
-            "Up",
-            (
-                "Up direction in the rest pose. Rays are cast in the opposite direction, "
-                "relative to the body"
-            ),
-            items=axis_items("the armature's"),
-            default="Z",
-            in_presets=False,
-        ),
-    ]
-    front_axis: Annotated[
-        str,
-        fixed(
-            EnumProperty,
-            "Front",
-            "Direction in which the body faces in the rest pose",
-            items=axis_items("the armature's"),
-            default="NEGATIVE_Y",
-            in_presets=False,
-        ),
-    ]
-    legs: Annotated[
-        ItemList[FabrikGaitLeg],
-        defined(
-            CollectionProperty,
-            "Legs",
-            "Constraints of the legs",
-            type=FabrikGaitLeg,
-            override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
-        ),
-    ]
-    active_leg: Annotated[
-        int,
-        defined(
-            IntProperty,
-            "Active Leg",
-            "Leg whose settings are shown",
-            options={"HIDDEN"},
-            override=OVERRIDABLE,
-        ),
-    ]
-    pattern: Annotated[
-        str,
-        fixed(
-            EnumProperty,
-            "Pattern",
-            "Which legs step together",
-            items=PATTERN_ITEMS,
-            default="ALTERNATING",
-        ),
-    ]
-    threshold: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Threshold",
-            (
-                "Distance of a foot from its rest place at which it steps, relative to the "
-                "length of its leg"
-            ),
-            default=0.25,
-            min=0.001,
-            soft_max=1.0,
-        ),
-    ]
-    step_height: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Step Height",
-            "Height of a step, relative to the length of the leg",
-            default=0.15,
-            min=0.0,
-            soft_max=1.0,
-        ),
-    ]
-    duration: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Duration",
-            "Duration of a step in frames. Steps are shorter if the body is too fast",
-            default=6.0,
-            min=0.1,
-            soft_max=48.0,
-        ),
-    ]
-    overshoot: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Overshoot",
-            "Distance by which a foot lands ahead of its rest place, relative to the threshold",
-            default=0.5,
-            **_share,
-        ),
-    ]
-    ray_height: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Ray Height",
-            (
-                "Height above a foot's rest place from which rays are cast, relative to the "
-                "length of its leg"
-            ),
-            default=0.5,
-            min=0.0,
-            soft_max=2.0,
-        ),
-    ]
-    body_height: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Body Height",
-            "How much the body follows the height of its feet",
-            default=1.0,
-            **_share,
-        ),
-    ]
-    body_tilt: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Body Tilt",
-            "How much the body follows the slope under its feet",
-            default=1.0,
-            **_share,
-        ),
-    ]
-    body_bob: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Body Bob",
-            "How much the body rises with each step, relative to the length of the shortest leg",
-            default=0.0,
-            min=0.0,
-            max=0.3,
-            soft_max=0.1,
-        ),
-    ]
-    source: Annotated[
-        str,
-        fixed(
-            EnumProperty,
-            "Ground",
-            "Objects that the feet can stand on",
-            items=SOURCE_ITEMS,
-            default="SCENE",
-            in_presets=False,
-        ),
-    ]
-    ground: Annotated[
-        bpy.types.Object | None,
-        fixed(
-            PointerProperty, "Object", "Mesh object that the feet stand on", type=bpy.types.Object
-        ),
-    ]
-    collection: Annotated[
-        bpy.types.Collection | None,
-        fixed(
-            PointerProperty,
-            "Collection",
-            "Collection of the meshes that the feet stand on",
-            type=bpy.types.Collection,
-        ),
-    ]
-    climbs: Annotated[
-        bool,
-        fixed(
-            BoolProperty,
-            "Climb",
-            "Let the feet climb walls ahead and wrap around edges",
-            default=False,
-        ),
-    ]
-    history: Annotated[bytes, stored("History", "Simulated steps")]
+    name: str = defined(
+        "Name", "Name of the walk", default="Walk", override=OVERRIDABLE, update=structure_changed
+    )
+    enabled: bool = animated(
+        "Enabled",
+        "Let the legs walk. Disabled, they reach for their targets",
+        default=True,
+        in_presets=False,
+    )
+    influence: float = animated(
+        "Influence",
+        "Blend the feet from their targets (0) to the walk (1), and the body from its animation",
+        default=1.0,
+        **_share,
+        in_presets=False,
+    )
+    body: str = fixed(
+        "Body",
+        "Bone that carries the legs. Without one the armature object is used",
+        in_presets=False,
+    )
+    up_axis: str = fixed(
+        "Up",
+        "Up direction in the rest pose. Rays are cast in the opposite direction, "
+        "relative to the body",
+        items=axis_items("the armature's"),
+        default="Z",
+        in_presets=False,
+    )
+    front_axis: str = fixed(
+        "Front",
+        "Direction in which the body faces in the rest pose",
+        items=axis_items("the armature's"),
+        default="NEGATIVE_Y",
+        in_presets=False,
+    )
+    legs: ItemList[FabrikGaitLeg] = defined(
+        "Legs", "Constraints of the legs", override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"}
+    )
+    active_leg: int = defined(
+        "Active Leg", "Leg whose settings are shown", options={"HIDDEN"}, override=OVERRIDABLE
+    )
+    pattern: str = fixed(
+        "Pattern", "Which legs step together", items=PATTERN_ITEMS, default="ALTERNATING"
+    )
+    threshold: float = animated(
+        "Threshold",
+        "Distance of a foot from its rest place at which it steps, relative to the "
+        "length of its leg",
+        default=0.25,
+        min=0.001,
+        soft_max=1.0,
+    )
+    step_height: float = animated(
+        "Step Height",
+        "Height of a step, relative to the length of the leg",
+        default=0.15,
+        min=0.0,
+        soft_max=1.0,
+    )
+    duration: float = animated(
+        "Duration",
+        "Duration of a step in frames. Steps are shorter if the body is too fast",
+        default=6.0,
+        min=0.1,
+        soft_max=48.0,
+    )
+    overshoot: float = animated(
+        "Overshoot",
+        "Distance by which a foot lands ahead of its rest place, relative to the threshold",
+        default=0.5,
+        **_share,
+    )
+    ray_height: float = animated(
+        "Ray Height",
+        "Height above a foot's rest place from which rays are cast, relative to the "
+        "length of its leg",
+        default=0.5,
+        min=0.0,
+        soft_max=2.0,
+    )
+    body_height: float = animated(
+        "Body Height", "How much the body follows the height of its feet", default=1.0, **_share
+    )
+    body_tilt: float = animated(
+        "Body Tilt", "How much the body follows the slope under its feet", default=1.0, **_share
+    )
+    body_bob: float = animated(
+        "Body Bob",
+        "How much the body rises with each step, relative to the length of the shortest leg",
+        default=0.0,
+        min=0.0,
+        max=0.3,
+        soft_max=0.1,
+    )
+    source: str = fixed(
+        "Ground",
+        "Objects that the feet can stand on",
+        items=SOURCE_ITEMS,
+        default="SCENE",
+        in_presets=False,
+    )
+    ground: bpy.types.Object | None = fixed("Object", "Mesh object that the feet stand on")
+    collection: bpy.types.Collection | None = fixed(
+        "Collection", "Collection of the meshes that the feet stand on"
+    )
+    climbs: bool = fixed(
+        "Climb", "Let the feet climb walls ahead and wrap around edges", default=False
+    )
+    history: bytes = stored("History", "Simulated steps")
 
 
 NOT_SIMULATED = ("enabled", "influence", "pattern")

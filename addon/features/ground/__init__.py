@@ -9,7 +9,7 @@ from .settings import FabrikGround
 
 FEATURE = Feature(
     groups=(FabrikGround,),
-    constraint={"ground": group(FabrikGround, "Ground", "How the tip stands on the ground")},
+    constraint={"ground": (FabrikGround, group("Ground", "How the tip stands on the ground"))},
     resolve=resolve_ground,
     pre_pass=hips_of,
 )

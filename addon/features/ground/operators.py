@@ -6,12 +6,12 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, cast
 
 import bpy
-from bpy.props import FloatProperty, IntProperty
 
 from ...blender.messages import CONTEXT, counted, msg, shown
 from ...blender.refusals import linked_problem
 from ...loop import plan
 from ...loop.properties import FabrikConstraint, settings
+from ...loop.property_kinds import defined
 from ...ui.layout import Layout
 from ...ui.refusing import Refusing, active_armature, armature_refusal, rest_refusal
 from ...ui.registering import registering
@@ -111,27 +111,19 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
     )
     asks = (armature_refusal, _feet_refusal, rest_refusal)
 
-    if TYPE_CHECKING:
-        frame_start: int
-        frame_end: int
-        error: float
-    else:
-        frame_start: IntProperty(
-            name="Start",
-            description="First frame to bake. If End is 0, the simulated range is used",
-            default=0,
-        )
-        frame_end: IntProperty(name="End", description="Last frame to bake", default=0)
-        error: FloatProperty(
-            name="Error",
-            translation_context=CONTEXT,
-            description="Maximum distance of a foot from its path between keys",
-            default=1e-3,
-            min=1e-6,
-            soft_max=0.05,
-            subtype="DISTANCE",
-            precision=4,
-        )
+    frame_start: int = defined(
+        "Start", "First frame to bake. If End is 0, the simulated range is used", default=0
+    )
+    frame_end: int = defined("End", "Last frame to bake", default=0)
+    error: float = defined(
+        "Error",
+        "Maximum distance of a foot from its path between keys",
+        default=1e-3,
+        min=1e-6,
+        soft_max=0.05,
+        subtype="DISTANCE",
+        precision=4,
+    )
 
     def start(self, context: bpy.types.Context) -> Generator[float, None, TargetBakeResult]:
         """Bake."""

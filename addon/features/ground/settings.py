@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 import bpy
-from bpy.props import (
-    BoolProperty,
-    EnumProperty,
-    FloatProperty,
-    IntProperty,
-    PointerProperty,
-    StringProperty,
-)
 
 from ...blender.axes import axis_items
 from ...blender.rays import source_items
@@ -25,280 +17,154 @@ SOURCE_ITEMS = source_items({"OBJECT": 0, "COLLECTION": 1, "SCENE": 2})
 class FabrikGround(bpy.types.PropertyGroup):
     """The settings of a foot on the ground."""
 
-    use: Annotated[
-        bool,
-        fixed(
-            BoolProperty,
-            "On the Ground",
-            "Place the target on the ground below it before the chain reaches for it",
-            default=False,
-        ),
-    ]
-    source: Annotated[
-        str,
-        fixed(
-            EnumProperty,
-            "Source",
-            "Objects to use as ground",
-            items=SOURCE_ITEMS,
-            default="OBJECT",
-        ),
-    ]
-    object: Annotated[
-        bpy.types.Object | None,
-        fixed(
-            PointerProperty, "Object", "Mesh object that the foot stands on", type=bpy.types.Object
-        ),
-    ]
-    collection: Annotated[
-        bpy.types.Collection | None,
-        fixed(
-            PointerProperty,
-            "Collection",
-            "Collection of the meshes that the foot stands on",
-            type=bpy.types.Collection,
-        ),
-    ]
-    axis: Annotated[
-        str,
-        fixed(
-            EnumProperty,
-            "Down",
-            "Direction in which to search for the ground",
-            items=axis_items("the world's or the armature's"),
-            default="NEGATIVE_Z",
-        ),
-    ]
-    use_local_axis: Annotated[
-        bool,
-        fixed(
-            BoolProperty,
-            "Local",
-            (
-                "Use an axis of the armature as Down instead of a world axis, for characters "
-                "that climb"
-            ),
-            default=False,
-        ),
-    ]
-    ray_above: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Search Above",
-            (
-                "How far to search for ground above the floor of the animation. 0 finds the "
-                "nearest ground automatically"
-            ),
-            default=0.0,
-            min=0.0,
-            soft_max=10.0,
-            subtype="DISTANCE",
-        ),
-    ]
-    ray_below: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Search Below",
-            (
-                "How far to search for ground below the floor of the animation. 0 finds the "
-                "nearest ground automatically"
-            ),
-            default=0.0,
-            min=0.0,
-            soft_max=10.0,
-            subtype="DISTANCE",
-        ),
-    ]
-    offset: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Offset",
-            "Height of the foot above the ground, in addition to its height in the animation",
-            default=0.0,
-            soft_min=-1.0,
-            soft_max=1.0,
-            subtype="DISTANCE",
-        ),
-    ]
-    blend: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Blend Height",
-            (
-                "Height of the animated foot above which the influence of the ground decreases, "
-                "to none at twice this height, as in a jump. 0 always uses the ground"
-            ),
-            default=0.0,
-            min=0.0,
-            soft_max=5.0,
-            subtype="DISTANCE",
-        ),
-    ]
-    lift_only: Annotated[
-        bool,
-        animated(
-            BoolProperty,
-            "Lift Only",
-            "Never move the foot below its animated height",
-            default=False,
-        ),
-    ]
-    max_angle: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Max Angle",
-            (
-                "Maximum angle by which the foot rotates to the slope, if it copies the "
-                "target's rotation"
-            ),
-            default=0.7853981633974483,
-            min=0.0,
-            max=1.0471975511965976,
-            subtype="ANGLE",
-        ),
-    ]
-    use_floor: Annotated[
-        bool,
-        animated(
-            BoolProperty,
-            "Set Floor",
-            (
-                "Set the height of the animation's floor. If disabled, it is detected from the "
-                "contacts of all feet"
-            ),
-            default=False,
-        ),
-    ]
-    floor: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Floor",
-            "Height of the animation's floor above the armature's origin",
-            default=0.0,
-            soft_min=-1.0,
-            soft_max=1.0,
-            subtype="DISTANCE",
-        ),
-    ]
-    use_lock: Annotated[
-        bool,
-        animated(
-            BoolProperty,
-            "Lock Contacts",
-            "Keep the foot in place during a contact. Requires a simulation",
-            default=True,
-        ),
-    ]
-    lock_time: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Lock Time",
-            "Time in which the foot is locked before a contact, and released after it",
-            default=0.1,
-            min=0.0,
-            soft_max=0.5,
-            subtype="TIME_ABSOLUTE",
-        ),
-    ]
-    speed: Annotated[
-        float,
-        fixed(
-            FloatProperty,
-            "Max Speed",
-            (
-                "Maximum speed of a foot that stands, in meters per second. 0 takes it from the "
-                "length of the leg"
-            ),
-            default=0.0,
-            min=0.0,
-            soft_max=1.0,
-            unit="VELOCITY",
-        ),
-    ]
-    height: Annotated[
-        float,
-        fixed(
-            FloatProperty,
-            "Max Height",
-            (
-                "Maximum height of a foot that stands above its lowest point. 0 takes it from the "
-                "length of the leg"
-            ),
-            default=0.0,
-            min=0.0,
-            soft_max=0.5,
-            subtype="DISTANCE",
-        ),
-    ]
-    shortest: Annotated[
-        int,
-        fixed(
-            IntProperty,
-            "Min Contact",
-            "Minimum duration of a contact in frames. 0 is 0.03 seconds",
-            default=0,
-            min=0,
-            soft_max=20,
-        ),
-    ]
-    use_hip: Annotated[
-        bool,
-        fixed(
-            BoolProperty,
-            "Move Hip",
-            "Raise and lower the body with the ground below its feet, so that all of them reach",
-            default=True,
-        ),
-    ]
-    hip: Annotated[
-        str,
-        fixed(
-            StringProperty,
-            "Hip",
-            (
-                "Bone above the legs that is moved. Leave empty for the one that carries all "
-                "legs on the ground"
-            ),
-        ),
-    ]
-    hip_follow: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Follow Ground",
-            (
-                "How much the hip follows the height of the feet. At 0 it is only lowered so "
-                "that they reach"
-            ),
-            default=1.0,
-            min=0.0,
-            max=1.0,
-            subtype="FACTOR",
-        ),
-    ]
-    hip_reach: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Max Extension",
-            (
-                "Maximum extension of a leg, relative to its length, before the hip is lowered. "
-                "Avoids snapping knees"
-            ),
-            default=0.98,
-            min=0.5,
-            max=1.0,
-            subtype="FACTOR",
-        ),
-    ]
-    history: Annotated[bytes, stored("History", "Simulated motion of the animated foot")]
+    use: bool = fixed(
+        "On the Ground",
+        "Place the target on the ground below it before the chain reaches for it",
+        default=False,
+    )
+    source: str = fixed("Source", "Objects to use as ground", items=SOURCE_ITEMS, default="OBJECT")
+    object: bpy.types.Object | None = fixed("Object", "Mesh object that the foot stands on")
+    collection: bpy.types.Collection | None = fixed(
+        "Collection", "Collection of the meshes that the foot stands on"
+    )
+    axis: str = fixed(
+        "Down",
+        "Direction in which to search for the ground",
+        items=axis_items("the world's or the armature's"),
+        default="NEGATIVE_Z",
+    )
+    use_local_axis: bool = fixed(
+        "Local",
+        "Use an axis of the armature as Down instead of a world axis, for characters that climb",
+        default=False,
+    )
+    ray_above: float = animated(
+        "Search Above",
+        "How far to search for ground above the floor of the animation. 0 finds the "
+        "nearest ground automatically",
+        default=0.0,
+        min=0.0,
+        soft_max=10.0,
+        subtype="DISTANCE",
+    )
+    ray_below: float = animated(
+        "Search Below",
+        "How far to search for ground below the floor of the animation. 0 finds the "
+        "nearest ground automatically",
+        default=0.0,
+        min=0.0,
+        soft_max=10.0,
+        subtype="DISTANCE",
+    )
+    offset: float = animated(
+        "Offset",
+        "Height of the foot above the ground, in addition to its height in the animation",
+        default=0.0,
+        soft_min=-1.0,
+        soft_max=1.0,
+        subtype="DISTANCE",
+    )
+    blend: float = animated(
+        "Blend Height",
+        "Height of the animated foot above which the influence of the ground decreases, "
+        "to none at twice this height, as in a jump. 0 always uses the ground",
+        default=0.0,
+        min=0.0,
+        soft_max=5.0,
+        subtype="DISTANCE",
+    )
+    lift_only: bool = animated(
+        "Lift Only", "Never move the foot below its animated height", default=False
+    )
+    max_angle: float = animated(
+        "Max Angle",
+        "Maximum angle by which the foot rotates to the slope, if it copies the target's rotation",
+        default=0.7853981633974483,
+        min=0.0,
+        max=1.0471975511965976,
+        subtype="ANGLE",
+    )
+    use_floor: bool = animated(
+        "Set Floor",
+        "Set the height of the animation's floor. If disabled, it is detected from the "
+        "contacts of all feet",
+        default=False,
+    )
+    floor: float = animated(
+        "Floor",
+        "Height of the animation's floor above the armature's origin",
+        default=0.0,
+        soft_min=-1.0,
+        soft_max=1.0,
+        subtype="DISTANCE",
+    )
+    use_lock: bool = animated(
+        "Lock Contacts",
+        "Keep the foot in place during a contact. Requires a simulation",
+        default=True,
+    )
+    lock_time: float = animated(
+        "Lock Time",
+        "Time in which the foot is locked before a contact, and released after it",
+        default=0.1,
+        min=0.0,
+        soft_max=0.5,
+        subtype="TIME_ABSOLUTE",
+    )
+    speed: float = fixed(
+        "Max Speed",
+        "Maximum speed of a foot that stands, in meters per second. 0 takes it from the "
+        "length of the leg",
+        default=0.0,
+        min=0.0,
+        soft_max=1.0,
+        unit="VELOCITY",
+    )
+    height: float = fixed(
+        "Max Height",
+        "Maximum height of a foot that stands above its lowest point. 0 takes it from the "
+        "length of the leg",
+        default=0.0,
+        min=0.0,
+        soft_max=0.5,
+        subtype="DISTANCE",
+    )
+    shortest: int = fixed(
+        "Min Contact",
+        "Minimum duration of a contact in frames. 0 is 0.03 seconds",
+        default=0,
+        min=0,
+        soft_max=20,
+    )
+    use_hip: bool = fixed(
+        "Move Hip",
+        "Raise and lower the body with the ground below its feet, so that all of them reach",
+        default=True,
+    )
+    hip: str = fixed(
+        "Hip",
+        "Bone above the legs that is moved. Leave empty for the one that carries all "
+        "legs on the ground",
+    )
+    hip_follow: float = animated(
+        "Follow Ground",
+        "How much the hip follows the height of the feet. At 0 it is only lowered so "
+        "that they reach",
+        default=1.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+    hip_reach: float = animated(
+        "Max Extension",
+        "Maximum extension of a leg, relative to its length, before the hip is lowered. "
+        "Avoids snapping knees",
+        default=0.98,
+        min=0.5,
+        max=1.0,
+        subtype="FACTOR",
+    )
+    history: bytes = stored("History", "Simulated motion of the animated foot")
 
 
 def ground_settings(item: FabrikConstraint) -> FabrikGround:

@@ -11,6 +11,7 @@ from ...blender.messages import msg, shown
 from ...loop.joint_properties import FabrikJoint
 from ...loop.joints import joint_problem
 from ...ui.layout import Layout, draw_sentence
+from ...ui.registering import registering
 
 
 def shown_bone(context: bpy.types.Context) -> Any:
@@ -132,6 +133,4 @@ class FABRIK_PT_joint_sidebar(JointPanel, bpy.types.Panel):
         layout.label(text=shown_bone(context).name, translate=False, icon="BONE_DATA")
 
 
-register, unregister = bpy.utils.register_classes_factory(
-    (FABRIK_PT_joint, FABRIK_PT_joint_sidebar)
-)
+register, unregister = registering((FABRIK_PT_joint, FABRIK_PT_joint_sidebar))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
-from bpy.props import EnumProperty
 from mathutils import Vector
 
 from ...blender.errors import ChoiceError, listed
@@ -16,9 +15,11 @@ from ...editing.bending import needs_bend, turned_to
 from ...editing.copying import copy_joint, set_values
 from ...editing.flexion import Flexion, flexion_of, limb_flexion_of
 from ...loop.joint_properties import FabrikJoint
+from ...loop.property_kinds import defined
 from ...loop.property_values import values_of
 from ...ui.presets import AddPresetOperator, ApplyPresetOperator, PresetPanel
 from ...ui.refusing import Asking
+from ...ui.registering import registering
 from .panel import shown_bone
 
 FOLDER = "fabrik_ik/joint"
@@ -61,26 +62,23 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
         "axis about which each bends"
     )
 
-    if TYPE_CHECKING:
-        axis: str
-    else:
-        axis: EnumProperty(
-            name="Axis",
-            description="Axis of the bone about which a positive rotation bends the limb",
-            items=(
-                (
-                    "AUTO",
-                    "Automatic",
-                    "As the limb is bent at rest, or else away from its pole target. Presets that "
-                    "you have saved keep their axis",
-                ),
-                ("X", "X", "The bone's X axis"),
-                ("-X", "−X", "The opposite of the bone's X axis"),
-                ("Z", "Z", "The bone's Z axis"),
-                ("-Z", "−Z", "The opposite of the bone's Z axis"),
+    axis: str = defined(
+        "Axis",
+        "Axis of the bone about which a positive rotation bends the limb",
+        items=(
+            (
+                "AUTO",
+                "Automatic",
+                "As the limb is bent at rest, or else away from its pole target. Presets that "
+                "you have saved keep their axis",
             ),
-            options={"SKIP_SAVE"},
-        )
+            ("X", "X", "The bone's X axis"),
+            ("-X", "−X", "The opposite of the bone's X axis"),
+            ("Z", "Z", "The bone's Z axis"),
+            ("-Z", "−Z", "The opposite of the bone's Z axis"),
+        ),
+        options={"SKIP_SAVE"},
+    )
 
     def work(self, context: bpy.types.Context) -> str:
         """Apply the preset."""
@@ -163,7 +161,7 @@ class FABRIK_PT_joint_presets(PresetPanel, bpy.types.Panel):
     preset_add_operator = "fabrik.joint_preset_add"
 
 
-register, unregister = bpy.utils.register_classes_factory(
+register, unregister = registering(
     (
         FABRIK_OT_joint_preset_apply,
         FABRIK_OT_joint_preset_add,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from math import pi, radians
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ...blender.errors import ChoiceError, ProblemError
-from ...blender.messages import COMMA, CONTEXT, counted, joined, msg
+from ...blender.messages import COMMA, counted, joined, msg
 from ...blender.refusals import joints_problem
+from ...loop.property_kinds import defined
 from ...ui.refusing import Asking
+from ...ui.registering import registering
 from ...ui.wording import named
 from .learning import learn, rotations_of
 
@@ -41,38 +42,30 @@ class FABRIK_OT_joint_learn(Asking, bpy.types.Operator):
     )
     asks = (_bones_refusal,)
 
-    if TYPE_CHECKING:
-        kind: str
-        margin: float
-        everywhere: bool
-    else:
-        kind: EnumProperty(
-            name="Limit",
-            description="Type of limit to set",
-            items=(
-                ("AUTO", "Automatic", "Hinge if the bone rotates about one axis, otherwise Cone"),
-                ("HINGE", "Hinge", "A single axis, about which the bone rotates most"),
-                ("CONE", "Cone", "A swing cone and a twist range"),
-            ),
-            default="AUTO",
-        )
-        margin: FloatProperty(
-            translation_context=CONTEXT,
-            name="Margin",
-            description="Angle to add to the rotations in the actions",
-            default=radians(5.0),
-            min=0.0,
-            max=pi,
-            subtype="ANGLE",
-        )
-        everywhere: BoolProperty(
-            name="All Actions",
-            description=(
-                "Use all actions of the file that rotate bones of these names, instead of only "
-                "the actions of the armature"
-            ),
-            default=False,
-        )
+    kind: str = defined(
+        "Limit",
+        "Type of limit to set",
+        items=(
+            ("AUTO", "Automatic", "Hinge if the bone rotates about one axis, otherwise Cone"),
+            ("HINGE", "Hinge", "A single axis, about which the bone rotates most"),
+            ("CONE", "Cone", "A swing cone and a twist range"),
+        ),
+        default="AUTO",
+    )
+    margin: float = defined(
+        "Margin",
+        "Angle to add to the rotations in the actions",
+        default=radians(5.0),
+        min=0.0,
+        max=pi,
+        subtype="ANGLE",
+    )
+    everywhere: bool = defined(
+        "All Actions",
+        "Use all actions of the file that rotate bones of these names, instead of only "
+        "the actions of the armature",
+        default=False,
+    )
 
     def work(self, context: bpy.types.Context) -> str:
         """Set the limits, and report their types."""
@@ -107,4 +100,4 @@ def _bones(context: bpy.types.Context) -> list[Any]:
     return bones or ([active] if active is not None else [])
 
 
-register, unregister = bpy.utils.register_classes_factory((FABRIK_OT_joint_learn,))
+register, unregister = registering((FABRIK_OT_joint_learn,))

@@ -7,7 +7,7 @@ from .look import MOTION, FabrikLook
 
 FEATURE = Feature(
     groups=(FabrikLook,),
-    constraint={"look": group(FabrikLook, "Look-at", "How the chain looks at its target")},
+    constraint={"look": (FabrikLook, group("Look-at", "How the chain looks at its target"))},
     motion=MOTION,
 )
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import degrees, pi
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import bpy
-from bpy.props import EnumProperty, FloatProperty
 from mathutils import Matrix, Vector
 
 from fabrik_solver import ChainInput, Posture
@@ -38,97 +37,63 @@ UP_ITEMS = (
 class FabrikLook(bpy.types.PropertyGroup):
     """The settings of a look-at."""
 
-    axis: Annotated[
-        str,
-        fixed(
-            EnumProperty,
-            "Look Axis",
-            "Axis of the last bone that points at the target",
-            items=AXIS_ITEMS,
-            default="Z",
+    axis: str = fixed(
+        "Look Axis",
+        "Axis of the last bone that points at the target",
+        items=AXIS_ITEMS,
+        default="Z",
+    )
+    up_axis: str = fixed(
+        "Up Axis",
+        "Axis of the last bone that points up",
+        items=(
+            ("NONE", "None", "Rotate the bone by the smallest angle", 0),
+            *axis_items("the bone's", first=1),
         ),
-    ]
-    up_axis: Annotated[
-        str,
-        fixed(
-            EnumProperty,
-            "Up Axis",
-            "Axis of the last bone that points up",
-            items=(
-                ("NONE", "None", "Rotate the bone by the smallest angle", 0),
-                *axis_items("the bone's", first=1),
-            ),
-            default="Y",
-        ),
-    ]
-    up: Annotated[
-        str,
-        fixed(
-            EnumProperty,
-            "Up",
-            "Direction that the Up Axis points to, as far as looking at the target allows",
-            items=UP_ITEMS,
-            default="POSE",
-        ),
-    ]
-    share: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Share",
-            (
-                "How the rotation is distributed over the bones. At 0 only the last bone "
-                "rotates, at 1 all bones rotate equally, and between them more toward the last "
-                "bone"
-            ),
-            default=0.5,
-            min=0.0,
-            max=1.0,
-            subtype="FACTOR",
-        ),
-    ]
-    limit_angle: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Limit Angle",
-            (
-                "Maximum angle between the gaze and its direction in the FK pose. 180° disables "
-                "the limit. When the target moves farther behind, the gaze turns back"
-            ),
-            default=pi,
-            min=0.0,
-            max=pi,
-            subtype="ANGLE",
-        ),
-    ]
-    limit_softness: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Softness",
-            "How early the gaze slows down before its limit, relative to the limit",
-            default=0.25,
-            min=0.0,
-            max=1.0,
-            subtype="FACTOR",
-        ),
-    ]
-    damping: Annotated[
-        float,
-        fixed(
-            FloatProperty,
-            "Damping",
-            (
-                "Delay of the gaze behind the target, in seconds. Also smooths its start and "
-                "stop. The target must be animated with keys"
-            ),
-            default=0.0,
-            min=0.0,
-            soft_max=1.0,
-            subtype="TIME_ABSOLUTE",
-        ),
-    ]
+        default="Y",
+    )
+    up: str = fixed(
+        "Up",
+        "Direction that the Up Axis points to, as far as looking at the target allows",
+        items=UP_ITEMS,
+        default="POSE",
+    )
+    share: float = animated(
+        "Share",
+        "How the rotation is distributed over the bones. At 0 only the last bone "
+        "rotates, at 1 all bones rotate equally, and between them more toward the last "
+        "bone",
+        default=0.5,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+    limit_angle: float = animated(
+        "Limit Angle",
+        "Maximum angle between the gaze and its direction in the FK pose. 180° disables "
+        "the limit. When the target moves farther behind, the gaze turns back",
+        default=pi,
+        min=0.0,
+        max=pi,
+        subtype="ANGLE",
+    )
+    limit_softness: float = animated(
+        "Softness",
+        "How early the gaze slows down before its limit, relative to the limit",
+        default=0.25,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+    damping: float = fixed(
+        "Damping",
+        "Delay of the gaze behind the target, in seconds. Also smooths its start and "
+        "stop. The target must be animated with keys",
+        default=0.0,
+        min=0.0,
+        soft_max=1.0,
+        subtype="TIME_ABSOLUTE",
+    )
 
 
 def look_of(item: FabrikConstraint) -> FabrikLook:

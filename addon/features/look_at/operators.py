@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import bpy
-from bpy.props import EnumProperty, IntProperty
 
 from ...blender.axes import axis_items
 from ...blender.messages import msg
 from ...loop.properties import FabrikConstraint
+from ...loop.property_kinds import defined
 from ...ui.adding import MOTION_OPERATORS, chosen_target, tip_refusal
 from ...ui.layout import Layout, draw_if
 from ...ui.refusing import Working
@@ -36,37 +36,31 @@ class FABRIK_OT_look_add(Working, bpy.types.Operator):
     )
     asks = (_bone_refusal,)
 
-    if TYPE_CHECKING:
-        chain_count: int
-        axis: str
-    else:
-        chain_count: IntProperty(
-            name="Chain Length",
-            description=(
-                "Number of bones that share the rotation, counted from the active bone. 0 "
-                "includes all up to the root. Use 1 for an eye, 2 for a head with its neck"
-            ),
-            default=1,
-            min=0,
-            soft_max=8,
-        )
-        axis: EnumProperty(
-            name="Look Axis",
-            description="Axis of the active bone that points at the target",
-            items=(
+    chain_count: int = defined(
+        "Chain Length",
+        "Number of bones that share the rotation, counted from the active bone. 0 "
+        "includes all up to the root. Use 1 for an eye, 2 for a head with its neck",
+        default=1,
+        min=0,
+        soft_max=8,
+    )
+    axis: str = defined(
+        "Look Axis",
+        "Axis of the active bone that points at the target",
+        items=(
+            (
+                "AUTO",
+                "Automatic",
                 (
-                    "AUTO",
-                    "Automatic",
-                    (
-                        "Use the axis that points forward for an upright bone, and the Y axis "
-                        "for any other"
-                    ),
-                    0,
+                    "Use the axis that points forward for an upright bone, and the Y axis "
+                    "for any other"
                 ),
-                *axis_items("the bone's", first=1),
+                0,
             ),
-            default="AUTO",
-        )
+            *axis_items("the bone's", first=1),
+        ),
+        default="AUTO",
+    )
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraint."""

@@ -12,6 +12,7 @@ from ...blender.refusals import joints_problem
 from ...editing import copying
 from ...loop.properties import settings
 from ...ui.refusing import Working, active_armature, active_refusal
+from ...ui.registering import registering
 from ...ui.wording import named
 from . import mirroring
 
@@ -135,7 +136,7 @@ class FABRIK_MT_specials(bpy.types.Menu):
         layout.operator("fabrik.constraint_default_save", icon="PREFERENCES")
 
 
-register, unregister = bpy.utils.register_classes_factory(
+register, unregister = registering(
     (
         FABRIK_OT_constraint_copy,
         FABRIK_OT_constraint_mirror,

@@ -6,10 +6,10 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
-from bpy.props import EnumProperty
 
 from ...blender.errors import ProblemError
 from ...blender.messages import counted, msg, shown
+from ...loop.property_kinds import defined
 from ...ui.layout import Layout, draw_sentence
 from ...ui.refusing import Refusing
 from ...ui.registering import registering
@@ -104,22 +104,15 @@ class FABRIK_OT_paths_calculate(_Calculating, bpy.types.Operator):
     )
     asks = (_mode_refusal,)
 
-    if TYPE_CHECKING:
-        range: str
-        bake_location: str
-    else:
-        range: EnumProperty(
-            name="Calculation Range",
-            description="Frames to calculate",
-            items=_items("range"),
-            default="SCENE",
-        )
-        bake_location: EnumProperty(
-            name="Bake Location",
-            description="Point of bones to calculate the paths of",
-            items=_items("bake_location"),
-            default="HEADS",
-        )
+    range: str = defined(
+        "Calculation Range", "Frames to calculate", items=_items("range"), default="SCENE"
+    )
+    bake_location: str = defined(
+        "Bake Location",
+        "Point of bones to calculate the paths of",
+        items=_items("bake_location"),
+        default="HEADS",
+    )
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the dialog."""

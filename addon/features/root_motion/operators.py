@@ -6,11 +6,12 @@ from math import degrees, hypot
 from typing import TYPE_CHECKING, cast
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ...blender.messages import msg
+from ...loop.property_kinds import defined
 from ...ui.layout import Layout, SidebarPanel
 from ...ui.refusing import Asking, active_armature, armature_refusal
+from ...ui.registering import registering
 from ...ui.wording import length_text
 
 if TYPE_CHECKING:
@@ -36,34 +37,21 @@ class RootMotionOperator(Asking):
 
     asks = (armature_refusal, _mode_refusal)
 
-    if TYPE_CHECKING:
-        onto: str
-        use_turn: bool
-        use_cycles: bool
-        use_range: bool
-        frame_start: int
-        frame_end: int
-    else:
-        use_turn: BoolProperty(
-            name="Turn",
-            description="Include rotation about the up axis if the character turns",
-            default=True,
-        )
-        use_cycles: BoolProperty(
-            name="Loop",
-            description=(
-                "If the last pose of the action equals the first, extend it beyond its range: the "
-                "body repeats, and the travel repeats with offset"
-            ),
-            default=True,
-        )
-        use_range: BoolProperty(
-            name="Custom Range",
-            description="Use Start and End instead of the range of the action",
-            default=False,
-        )
-        frame_start: IntProperty(name="Start", description="First frame", default=1)
-        frame_end: IntProperty(name="End", description="Last frame", default=250)
+    onto: str
+    use_turn: bool = defined(
+        "Turn", "Include rotation about the up axis if the character turns", default=True
+    )
+    use_cycles: bool = defined(
+        "Loop",
+        "If the last pose of the action equals the first, extend it beyond its range: the "
+        "body repeats, and the travel repeats with offset",
+        default=True,
+    )
+    use_range: bool = defined(
+        "Custom Range", "Use Start and End instead of the range of the action", default=False
+    )
+    frame_start: int = defined("Start", "First frame", default=1)
+    frame_end: int = defined("End", "Last frame", default=250)
 
     def draw_options(self, layout: Layout) -> None:
         """Draw the options."""
@@ -92,13 +80,9 @@ class FABRIK_OT_root_motion_add(RootMotionOperator, bpy.types.Operator):
         "are found automatically"
     )
 
-    if not TYPE_CHECKING:
-        onto: EnumProperty(
-            name="Onto",
-            description="What to key the travel on",
-            items=(ONTO_ROOT, ONTO_OBJECT),
-            default="ROOT",
-        )
+    onto: str = defined(
+        "Onto", "What to key the travel on", items=(ONTO_ROOT, ONTO_OBJECT), default="ROOT"
+    )
 
     def work(self, context: bpy.types.Context) -> str:
         """Compute and key the travel."""
@@ -134,13 +118,12 @@ class FABRIK_OT_root_motion_extract(RootMotionOperator, bpy.types.Operator):
         "bone or the object, or leave the character in place, as games need it"
     )
 
-    if not TYPE_CHECKING:
-        onto: EnumProperty(
-            name="Onto",
-            description="What to key the travel on",
-            items=(ONTO_ROOT, ONTO_OBJECT, IN_PLACE),
-            default="ROOT",
-        )
+    onto: str = defined(
+        "Onto",
+        "What to key the travel on",
+        items=(ONTO_ROOT, ONTO_OBJECT, IN_PLACE),
+        default="ROOT",
+    )
 
     def work(self, context: bpy.types.Context) -> str:
         """Extract and key the travel."""
@@ -177,6 +160,6 @@ class FABRIK_PT_root_motion(SidebarPanel, bpy.types.Panel):
         layout.operator("fabrik.root_motion_extract")
 
 
-register, unregister = bpy.utils.register_classes_factory(
+register, unregister = registering(
     (FABRIK_OT_root_motion_add, FABRIK_OT_root_motion_extract, FABRIK_PT_root_motion)
 )

@@ -7,7 +7,7 @@ from .rope import MOTION, FabrikRope
 
 FEATURE = Feature(
     groups=(FabrikRope,),
-    constraint={"rope": group(FabrikRope, "Rope", "How the chain hangs")},
+    constraint={"rope": (FabrikRope, group("Rope", "How the chain hangs"))},
     motion=MOTION,
 )
 

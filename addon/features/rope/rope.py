@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from math import dist
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, FloatProperty, PointerProperty
 
 from fabrik_solver import ChainInput, Frame, Goal, Stretch, point_in, pose_chain
 from fabrik_solver.core.vectors import (
@@ -53,46 +52,25 @@ COLLISION_ITEMS = (
 class FabrikRope(bpy.types.PropertyGroup):
     """The settings of a rope."""
 
-    use_scene_gravity: Annotated[
-        bool,
-        fixed(
-            BoolProperty,
-            "Scene Gravity",
-            "Use the direction of the scene's gravity instead of straight down",
-            default=False,
-        ),
-    ]
-    collision: Annotated[
-        Literal["NONE", "PLANE", "MESH"],
-        fixed(
-            EnumProperty,
-            "Collision",
-            "What the rope collides with",
-            items=COLLISION_ITEMS,
-            default="NONE",
-        ),
-    ]
-    collision_object: Annotated[
-        bpy.types.Object | None,
-        fixed(
-            PointerProperty,
-            "Object",
-            "Object whose XY plane or mesh the rope rests on",
-            type=bpy.types.Object,
-        ),
-    ]
-    thickness: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Thickness",
-            "Radius of the rope: distance of its joints from the collision surface",
-            default=0.0,
-            min=0.0,
-            soft_max=1.0,
-            subtype="DISTANCE",
-        ),
-    ]
+    use_scene_gravity: bool = fixed(
+        "Scene Gravity",
+        "Use the direction of the scene's gravity instead of straight down",
+        default=False,
+    )
+    collision: Literal["NONE", "PLANE", "MESH"] = fixed(
+        "Collision", "What the rope collides with", items=COLLISION_ITEMS, default="NONE"
+    )
+    collision_object: bpy.types.Object | None = fixed(
+        "Object", "Object whose XY plane or mesh the rope rests on"
+    )
+    thickness: float = animated(
+        "Thickness",
+        "Radius of the rope: distance of its joints from the collision surface",
+        default=0.0,
+        min=0.0,
+        soft_max=1.0,
+        subtype="DISTANCE",
+    )
 
 
 def rope_of(item: FabrikConstraint) -> FabrikRope:

@@ -9,8 +9,9 @@ from .settings import FabrikSimulation
 FEATURE = Feature(
     groups=(FabrikSimulation,),
     armature={
-        "simulation": group(
-            FabrikSimulation, "Simulation", "Results that depend on more than one frame"
+        "simulation": (
+            FabrikSimulation,
+            group("Simulation", "Results that depend on more than one frame"),
         )
     },
     on_update=note_updates,

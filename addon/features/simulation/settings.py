@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ...loop.properties import settings
 from ...loop.property_kinds import defined, fixed
@@ -32,50 +31,24 @@ class FabrikSimulation(bpy.types.PropertyGroup):
     """Settings and state of the simulation of an armature."""
 
     _frame: Any = {"default": 0, "min": -1048574, "max": 1048574}
-    frame_start: Annotated[
-        int,
-        fixed(
-            IntProperty,
-            "Start",
-            (
-                "First frame to simulate. If Start and End are 0, the frame range of the scene "
-                "is used"
-            ),
-            **_frame,
-        ),
-    ]
-    frame_end: Annotated[int, fixed(IntProperty, "End", "Last frame to simulate", **_frame)]
-    use_auto: Annotated[
-        bool,
-        fixed(
-            BoolProperty,
-            "Automatic",
-            (
-                "Simulate again shortly after an edit that affects the result, but not during "
-                "playback or while dragging"
-            ),
-            default=True,
-        ),
-    ]
-    state: Annotated[
-        str,
-        defined(
-            EnumProperty,
-            "State",
-            "Whether the simulation is up to date (read only)",
-            items=STATE_ITEMS,
-            get=_state,
-        ),
-    ]
-    message: Annotated[
-        str,
-        defined(
-            StringProperty,
-            "Message",
-            "Description of the problem and its solution (read only)",
-            get=_message,
-        ),
-    ]
+    frame_start: int = fixed(
+        "Start",
+        "First frame to simulate. If Start and End are 0, the frame range of the scene is used",
+        **_frame,
+    )
+    frame_end: int = fixed("End", "Last frame to simulate", **_frame)
+    use_auto: bool = fixed(
+        "Automatic",
+        "Simulate again shortly after an edit that affects the result, but not during "
+        "playback or while dragging",
+        default=True,
+    )
+    state: str = defined(
+        "State", "Whether the simulation is up to date (read only)", items=STATE_ITEMS, get=_state
+    )
+    message: str = defined(
+        "Message", "Description of the problem and its solution (read only)", get=_message
+    )
 
 
 def simulation_of(armature: bpy.types.ID) -> FabrikSimulation:

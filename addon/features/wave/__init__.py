@@ -7,7 +7,7 @@ from .wave import MOTION, FabrikWave
 
 FEATURE = Feature(
     groups=(FabrikWave,),
-    constraint={"wave": group(FabrikWave, "Wave", "How the chain waves")},
+    constraint={"wave": (FabrikWave, group("Wave", "How the chain waves"))},
     motion=MOTION,
 )
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from math import atan2, cos, sin
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 import bpy
-from bpy.props import FloatProperty, IntProperty
 from mathutils import Matrix, Vector
 
 from fabrik_solver import ChainInput
@@ -24,108 +23,62 @@ from ...loop.results import Report
 class FabrikWave(bpy.types.PropertyGroup):
     """The settings of a wave."""
 
-    amplitude: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Amplitude",
-            "Maximum angle by which each bone rotates relative to the previous one",
-            default=0.1,
-            soft_min=0.0,
-            soft_max=1.5707963267948966,
-            subtype="ANGLE",
-        ),
-    ]
-    wavelength: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Wavelength",
-            "Length of a wave, relative to the length of the chain",
-            default=1.0,
-            min=0.01,
-            soft_min=0.1,
-            soft_max=5.0,
-        ),
-    ]
-    speed: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Speed",
-            (
-                "Number of waves per second, from the root to the tip. Negative values reverse "
-                "the direction. To animate the speed, set it to 0 and key Phase instead"
-            ),
-            default=0.5,
-            soft_min=-5.0,
-            soft_max=5.0,
-            update=structure_changed,
-        ),
-    ]
-    phase: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Phase",
-            "Offset of the wave. 1 is a whole wave",
-            default=0.0,
-            soft_min=-10.0,
-            soft_max=10.0,
-        ),
-    ]
-    falloff: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Falloff",
-            (
-                "Where the chain waves most. At 0 the amplitude is constant, at 1 it grows "
-                "toward the tip, at -1 toward the root"
-            ),
-            default=0.0,
-            min=-1.0,
-            max=1.0,
-            subtype="FACTOR",
-        ),
-    ]
-    direction: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Direction",
-            (
-                "Plane of the wave. At 0° the bones rotate about their X axis, at 90° about "
-                "their Z axis"
-            ),
-            default=0.0,
-            soft_min=-3.141592653589793,
-            soft_max=3.141592653589793,
-            subtype="ANGLE",
-        ),
-    ]
-    noise: Annotated[
-        float,
-        animated(
-            FloatProperty,
-            "Noise",
-            "Amount of randomness. At 0 the wave is a sine, at 1 it is random in all directions",
-            default=0.0,
-            min=0.0,
-            max=1.0,
-            subtype="FACTOR",
-        ),
-    ]
-    seed: Annotated[
-        int,
-        animated(
-            IntProperty,
-            "Seed",
-            "Seed of the noise. The same seed gives the same motion",
-            default=0,
-            min=0,
-        ),
-    ]
+    amplitude: float = animated(
+        "Amplitude",
+        "Maximum angle by which each bone rotates relative to the previous one",
+        default=0.1,
+        soft_min=0.0,
+        soft_max=1.5707963267948966,
+        subtype="ANGLE",
+    )
+    wavelength: float = animated(
+        "Wavelength",
+        "Length of a wave, relative to the length of the chain",
+        default=1.0,
+        min=0.01,
+        soft_min=0.1,
+        soft_max=5.0,
+    )
+    speed: float = animated(
+        "Speed",
+        "Number of waves per second, from the root to the tip. Negative values reverse "
+        "the direction. To animate the speed, set it to 0 and key Phase instead",
+        default=0.5,
+        soft_min=-5.0,
+        soft_max=5.0,
+        update=structure_changed,
+    )
+    phase: float = animated(
+        "Phase", "Offset of the wave. 1 is a whole wave", default=0.0, soft_min=-10.0, soft_max=10.0
+    )
+    falloff: float = animated(
+        "Falloff",
+        "Where the chain waves most. At 0 the amplitude is constant, at 1 it grows "
+        "toward the tip, at -1 toward the root",
+        default=0.0,
+        min=-1.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+    direction: float = animated(
+        "Direction",
+        "Plane of the wave. At 0° the bones rotate about their X axis, at 90° about their Z axis",
+        default=0.0,
+        soft_min=-3.141592653589793,
+        soft_max=3.141592653589793,
+        subtype="ANGLE",
+    )
+    noise: float = animated(
+        "Noise",
+        "Amount of randomness. At 0 the wave is a sine, at 1 it is random in all directions",
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+    seed: int = animated(
+        "Seed", "Seed of the noise. The same seed gives the same motion", default=0, min=0
+    )
 
 
 def wave_of(item: FabrikConstraint) -> FabrikWave:

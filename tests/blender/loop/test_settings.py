@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any
+from typing import Any
 
 import bpy
 import pytest
-from bpy.props import BoolProperty, FloatProperty
 from rigs import activate, add_constraint, curves, go, make_armature, make_empty, update
 
 from addon.loop import plan
@@ -17,10 +16,8 @@ from addon.loop.properties import FabrikConstraint
 from addon.loop.property_kinds import animated, fixed
 from addon.loop.property_values import now, settings_in, values_of
 
-GAIN = Annotated[
-    float, animated(FloatProperty, "Gain", "A number of the test", default=0.5, min=0.0, max=2.0)
-]
-SWITCH = Annotated[bool, fixed(BoolProperty, "Switch", "A switch of the test", default=False)]
+GAIN = animated("Gain", "A number of the test", default=0.5, min=0.0, max=2.0)
+SWITCH = fixed("Switch", "A switch of the test", default=False)
 
 NO_SETTINGS = {
     "FabrikConstraint": "name key state error iterations_used message",
@@ -43,9 +40,11 @@ def defined(addon: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 
     addon.unregister()
     with monkeypatch.context() as patched:
-        patched.setitem(FabrikConstraint.__annotations__, "gain", GAIN)
-        patched.setitem(FabrikConstraint.__annotations__, "switch", SWITCH)
-        patched.setitem(FabrikWave.__annotations__, "gain", GAIN)
+        for cls in (FabrikConstraint, FabrikWave):
+            patched.setitem(cls.__annotations__, "gain", float)
+            patched.setattr(cls, "gain", GAIN, raising=False)
+        patched.setitem(FabrikConstraint.__annotations__, "switch", bool)
+        patched.setattr(FabrikConstraint, "switch", SWITCH, raising=False)
         addon.register()
         yield
         addon.unregister()
