@@ -30,7 +30,7 @@ from ..blender.updates import (
     tag_animation,
     tagged_in,
 )
-from . import changes, dependencies, legacy, plan, timing
+from . import changes, dependencies, plan, timing
 from .ahead import solve_ahead
 from .evaluate import Update, evaluate, is_foreign, unseen
 from .registry import note_update
@@ -236,7 +236,6 @@ def after_load(_path: str, _unused: object = None) -> None:
     on_invalidate.notify()
     on_load.notify()
     forget_reported()
-    legacy.convert()
     if plan.is_used():
         refresh(is_loaded=True)
 
@@ -293,7 +292,6 @@ def _solve_in_windows() -> None:
 def start() -> None:
     """Pose the armatures of the file that was open before the extension was enabled."""
     animation.revive_drivers()
-    legacy.convert()
     refresh()
 
 

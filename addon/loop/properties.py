@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 from bpy.props import (
-    IntProperty,
     PointerProperty,
-    StringProperty,
 )
 
 from ..blender.access import shown_areas
@@ -27,13 +25,13 @@ from .property_kinds import (
     FACTOR,
     FIXED,
     OVERRIDABLE,
+    Definition,
     ItemList,
     TypedDefinition,
     animated,
     defined,
     fixed,
     register_class,
-    stored,
     structure_changed,
 )
 from .property_values import Form, animated_form, forget_forms, pointed
@@ -357,7 +355,6 @@ class FabrikSettings(bpy.types.PropertyGroup):
         options=BROWSING,
         override=OVERRIDABLE,
     )
-    record: bytes = stored("Record", "FK pose in files of version 0.1, until it is converted")
 
 
 class FabrikSceneSettings(bpy.types.PropertyGroup):
@@ -417,29 +414,6 @@ CLASSES = (
 )
 
 
-NO_PLACE = -1
-"""`PoseBone.fabrik_place` of a bone that is not in the record."""
-
-
-def _bone_properties() -> dict[str, object]:
-    hidden: dict[str, Any] = {"options": {"HIDDEN"}, "override": OVERRIDABLE}
-    return {
-        "fabrik_place": IntProperty(
-            name="Index in the Record",
-            description="Index of the bone's FK pose in the record of version 0.1",
-            default=NO_PLACE,
-            **hidden,
-        ),
-        "fabrik_name": StringProperty(
-            name="Known Name",
-            description=(
-                "Name by which constraints refer to the bone, to follow it when it is renamed"
-            ),
-            **hidden,
-        ),
-    }
-
-
 def _joint(bone: Any) -> FabrikJoint:
     """Return the joint of a pose bone's bone: pasting a pose would replace one of the pose bone."""
     return _rest_bone(bone).fabrik_joint
@@ -493,15 +467,20 @@ def register(
         override={"LIBRARY_OVERRIDABLE"},
     )
     cast(Any, bpy.types.Bone).fabrik_flexion = FLEXION.property(tuple[float, float, float])
-    for name, bone_property in _bone_properties().items():
-        setattr(bpy.types.PoseBone, name, bone_property)
+    known_name: Definition = defined(
+        "Known Name",
+        "Name by which constraints refer to the bone, to follow it when it is renamed",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
+    cast(Any, bpy.types.PoseBone).fabrik_name = known_name.property(str)
     cast(Any, bpy.types.PoseBone).fabrik_flexion = property(_flexion)
     cast(Any, bpy.types.PoseBone).fabrik_joint = property(_joint)
 
 
 def unregister() -> None:
     """Unregister all properties; their values stay in the file."""
-    for name in (*_bone_properties(), "fabrik_joint", "fabrik_flexion"):
+    for name in ("fabrik_name", "fabrik_joint", "fabrik_flexion"):
         delattr(bpy.types.PoseBone, name)
     del cast(Any, bpy.types.Bone).fabrik_joint
     del cast(Any, bpy.types.Bone).fabrik_flexion
