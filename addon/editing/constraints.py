@@ -8,6 +8,7 @@ from typing import Any
 
 import bpy
 
+from fabrik_solver import exact_for
 from fabrik_solver.core.bend import LIMB
 
 from ..blender import animation
@@ -65,7 +66,7 @@ def add(
     length = len(rig.chain_up(tip))
     count = limb_length(rig, tip) if chain_count is None else min(chain_count, length)
     if solver == "AUTO":
-        solver = "TWO_BONE" if (count or length) == 2 else "FABRIK"
+        solver = exact_for("FABRIK", count or length)
     known_problems = problems()
     empty = None
     motion = MOTIONS.get(solver)

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, cast
 import bpy
 from mathutils import Matrix, Vector
 
+from fabrik_solver import exact_for
 from fabrik_solver.motion.anatomy import is_segment
 
 from ..blender import animation
@@ -256,9 +257,7 @@ def add_limb(
     target.rotation_mode = "QUATERNION"
     target.rotation_quaternion = upright(world)
     try:
-        item = editing.add(
-            armature, bone, target, "", count, "TWO_BONE" if count == 2 else "FABRIK"
-        )
+        item = editing.add(armature, bone, target, "", count, exact_for("FABRIK", count))
     except ProblemError:
         bpy.data.objects.remove(target)
         raise

@@ -6,6 +6,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from fabrik_solver import (
+    SOLVERS,
     WHOLE,
     ChainInput,
     Frame,
@@ -19,6 +20,7 @@ from fabrik_solver import (
 from fabrik_solver.core.vectors import ORIGIN, Mat3, Vec
 
 from ..blender.errors import ProblemError
+from ..blender.messages import label
 from .chain_plan import ChainPlan, ChainPose, FkState, MotionContext, StartPose, aim_of
 from .properties import AnimatedSettings, settings_form
 from .registry import MOTIONS, SOLVER_NAMES
@@ -133,18 +135,20 @@ def _check(chain: ChainPlan, settings: AnimatedSettings) -> None:
             "Only solvers that reach a target can be switched by animation: animate the "
             "Influence of two constraints instead"
         )
-    if SOLVER_NAMES[settings.solver] != "TWO_BONE":
+    method = SOLVERS.get(SOLVER_NAMES[settings.solver])
+    if method is None or method.bones == 0:
         return
-    # A hand whose tail is the tip is the third bone, or the second with a Rotation Weight of 0.
-    count, required = len(chain.bones), 2
+    # A hand whose tail is the tip is one bone more, or one of them with a Rotation Weight of 0.
+    count, required = len(chain.bones), method.bones
     if chain.has_hand and chain.tip_bone >= 0:
         count -= 1
-    elif chain.has_hand and count != 2:
-        required = 3
+    elif chain.has_hand and count != required:
+        required += 1
     if count != required:
         raise ProblemError(
-            "Two Bone requires a chain of {required} bones, and this one has {count}: set Chain "
+            "{solver} requires a chain of {required} bones, and this one has {count}: set Chain "
             "Length to {required}, or choose another solver",
+            solver=label(method.title),
             required=required,
             count=count,
         )
@@ -194,7 +198,7 @@ def solve_chain(chain: ChainPlan, pose: SolvedPose, inputs: SolveInput) -> Chain
 
 def has_iterations(settings: AnimatedSettings) -> bool:
     """Return whether more iterations bring the solver closer to the target."""
-    return SOLVER_NAMES[settings.solver] != "TWO_BONE"
+    return not SOLVERS[SOLVER_NAMES[settings.solver]].is_exact
 
 
 def with_note(posed: ChainPose, note: str) -> ChainPose:

@@ -17,6 +17,8 @@ from bpy.props import (
     PointerProperty,
 )
 
+from fabrik_solver import METHODS
+
 from ..blender.access import shown_areas
 from . import changes
 from .joint_properties import FLEXION, FabrikJoint
@@ -39,27 +41,7 @@ from .property_values import Form, animated_form, forget_forms, pointed
 Item = tuple[str, str, str, int]
 """An enum item: identifier, name, tooltip, and the number that files and keys store."""
 
-SOLVER_ITEMS: list[Item] = [
-    (
-        "FABRIK",
-        "FABRIK",
-        "Iterate forward and backward along the chain. Suited to chains of any length",
-        0,
-    ),
-    ("TWO_BONE", "Two Bone", "Solve a limb of two bones exactly, without iterations", 1),
-    (
-        "CCD",
-        "CCD",
-        "Rotate one joint after another, from the tip to the root. Tends to curl the chain",
-        2,
-    ),
-    (
-        "TEXTBOOK",
-        "FABRIK (Original)",
-        "The algorithm as it was published. Slow near full extension",
-        3,
-    ),
-]
+SOLVER_ITEMS: list[Item] = [(m.name, m.title, m.description, m.number) for m in METHODS]
 """All solvers, including those of registered features."""
 
 STATE_ITEMS = (

@@ -20,6 +20,11 @@ def reaches(solver: str) -> bool:
     return solver in SOLVERS
 
 
+def is_exact(solver: str) -> bool:
+    """Return whether a solver needs no iterations."""
+    return reaches(solver) and SOLVERS[solver].is_exact
+
+
 def has_target(solver: str) -> bool:
     """Return whether a chain has a target."""
     motion = MOTIONS.get(solver)  # None also for an unknown enum number.

@@ -25,6 +25,7 @@ from ...ui.sections import (
     draw_sections,
     has_target,
     has_tip,
+    is_exact,
     reaches,
 )
 from ...ui.wording import length_text
@@ -124,7 +125,7 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
     if item.state not in ("INVALID", "DISABLED") and has_target(item.solver):
         text += msg(" · Error {error}", error=length_text(context.scene, item.error))
         # Two Bone iterates only where bones change their length, and has no setting Iterations.
-        if reaches(item.solver) and item.solver != "TWO_BONE" and item.iterations_used:
+        if reaches(item.solver) and not is_exact(item.solver) and item.iterations_used:
             text += msg(
                 " · {count}",
                 count=counted(item.iterations_used, "{count} iteration", "{count} iterations"),
@@ -161,7 +162,7 @@ def _draw_advanced(layout: Layout, _armature: bpy.types.Object, item: FabrikCons
     layout.prop(item, "softness")
     layout.prop(item, "chain_bias")
     # Two Bone and poles always swing the chain as a whole first.
-    is_free = item.solver != "TWO_BONE" and item.pole_target is None
+    is_free = not is_exact(item.solver) and item.pole_target is None
     draw_if(is_free, layout, item, "swing")
     root = layout.column(heading="Move Root")
     root.prop(item, "use_free_root", text="")
@@ -194,7 +195,7 @@ def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstrai
 
 def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item, "solver")
-    column = active_column(layout, item.solver != "TWO_BONE")
+    column = active_column(layout, not is_exact(item.solver))
     if reaches(item.solver):
         column.prop(item, "iterations")
     if has_target(item.solver):

@@ -11,6 +11,8 @@ from typing import Any
 import bpy
 from mathutils import Vector
 
+from fabrik_solver import exact_for
+
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
 from ...blender.limbs import named_chain, next_joint
@@ -23,6 +25,7 @@ from ...loop.joints import AXES, FREE, ik_settings, joint_problem
 from ...loop.properties import FabrikConstraint
 from ...loop.property_values import default_of, settings_in
 from ...loop.registry import MOTIONS
+from ...ui.sections import is_exact
 
 NOT_LIMITED = (FREE, FREE, FREE)
 """The ranges of a bone without limits."""
@@ -138,8 +141,8 @@ def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
         notes.append(
             msg("The tip is the tail of “{bone}”, which is what Blender's IK moves", bone=item.bone)
         )
-    if len(chain.bones) == 2 and not con.use_rotation:
-        item.solver = "TWO_BONE"
+    if not con.use_rotation:
+        item.solver = exact_for(item.solver, len(chain.bones))
     bones = [pose_bones(bone.id_data)[name] for name in chain.bones]
     stretching = {one.ik_stretch for one in bones}
     item.use_stretch = con.use_stretch and stretching != {0.0}
@@ -313,7 +316,7 @@ def _own_notes(item: FabrikConstraint) -> list[str]:
         notes.append(
             msg("Weight is {weight:g}, but the maximum of Blender's IK is 1", weight=item.weight)
         )
-    if item.solver != "TWO_BONE":
+    if not is_exact(item.solver):
         solvers: Any = item.bl_rna.properties["solver"]
         notes.append(
             msg(

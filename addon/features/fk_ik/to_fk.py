@@ -26,6 +26,7 @@ from ...loop.chain_plan import ChainPlan
 from ...loop.muting import full_influence, muting
 from ...loop.properties import settings
 from ...loop.tree_plan import TreePlan
+from ...ui.sections import is_exact
 from .goal import PoleOffset, fk_goal
 from .snap import (
     ROUNDED,
@@ -253,7 +254,7 @@ class Snap:
             return ROUNDED
         remedy = (
             msg("scale its bones uniformly")
-            if item.solver == "TWO_BONE"
+            if is_exact(item.solver)
             else msg("increase Iterations")
         )
         return recalled(item.message) or msg(

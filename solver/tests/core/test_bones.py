@@ -337,7 +337,7 @@ def test_a_posture_is_reached_or_not_as_its_tip_is() -> None:
 
 def test_a_solver_that_does_not_fit_the_bones_is_refused() -> None:
     rig = random_rig(random.Random(8), 3)
-    with pytest.raises(ValueError, match="TWO_BONE solves chains of two bones"):
+    with pytest.raises(ValueError, match="TWO_BONE solves chains of 2 bones"):
         posed(rig, (0.0, 0.0, 0.0), solver="TWO_BONE")
 
 

@@ -227,7 +227,7 @@ NAN, INFINITY = float("nan"), float("inf")
     ("refused", "advice"),
     [
         (lambda: answer(BENT, (1.0, 0.0, 0.0), "JACOBIAN"), "choose one of FABRIK, TWO_BONE, CCD"),
-        (lambda: answer(arched([1.0] * 3), (1.0, 0.0, 0.0), "TWO_BONE"), "two bones: choose"),
+        (lambda: answer(arched([1.0] * 3), (1.0, 0.0, 0.0), "TWO_BONE"), "2 bones: choose"),
         (lambda: Chain(((0.0, 0.0, 0.0),)), "at least one bone, which is two joints"),
         (lambda: Chain(()), "at least one bone, which is two joints"),
         (lambda: Chain(((0.0, 0.0, 0.0), (1.0, 0.0))), "need 2 coordinates, or all need 3"),

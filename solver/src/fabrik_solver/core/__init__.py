@@ -21,14 +21,16 @@ from .euler import euler_angles
 from .frames import WHOLE, Frame, frame_in, inverse, point_in
 from .instants import BodyInstant, Candidate, ChainInstant, Instant
 from .limits import Cone, Hinge, Limit
+from .methods import METHODS, SOLVERS, Method, exact_for
 from .pose import pose_chain, pose_in_world, seen_from, weakened
 from .posture import ChainInput, Placed, Posture, chain_frames, posed_chain
 from .reach import swing_along
-from .solve import SOLVERS, solve
+from .solve import solve
 from .stretch import Stretch
 from .tip import Tip
 
 __all__ = [
+    "METHODS",
     "SOLVERS",
     "WHOLE",
     "BodyInput",
@@ -48,6 +50,7 @@ __all__ = [
     "Local",
     "Member",
     "MemberOutcome",
+    "Method",
     "Placed",
     "Posture",
     "Pull",
@@ -58,6 +61,7 @@ __all__ = [
     "bone_frame",
     "chain_frames",
     "euler_angles",
+    "exact_for",
     "facing",
     "frame_in",
     "head_in_parent",

@@ -18,11 +18,12 @@ from .frames import Frame, point_in
 from .landing import EXACT
 from .limit_solver import ConstrainedBone, Linkage, solve_with_limits
 from .limits import Limit
+from .methods import fitting
 from .pose import pose_chain
 from .posture import ChainInput, Posture
 from .reach import distance_to
 from .stretch import Stretch
-from .tip import Tip, fitting, oriented
+from .tip import Tip, oriented
 from .tree import shape
 from .vectors import (
     ORIGIN,
@@ -567,7 +568,7 @@ def _pose_own(
             posture.rotations[own[0]] = turned
         return _shared_outcome(body, member, pull, body.frames(posture))
     given = body.chain(member, start, frame, posture.location, rotations, pull.bias)
-    solver = fitting(pull.solver, given) if start > 0 else pull.solver
+    solver = fitting(pull.solver, len(given.links)) if start > 0 else pull.solver
     solved = pose_chain(
         given, pull.goal, solver, pull.iterations, pull.tolerance, 1.0, pull.tip, pull.stretch
     )

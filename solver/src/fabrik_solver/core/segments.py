@@ -11,6 +11,7 @@ from typing import Final
 from .chain import Chain, Goal, Solution
 from .joint import Joint
 from .limits import Hinge, Limit
+from .methods import exact_for
 from .solve import solve
 from .vectors import Vec, add, dot, quat_between, rotate, scaled, sub, unit
 
@@ -65,7 +66,7 @@ def solve_segments(
     whole = Chain(joints, chain.bend, _lengths(chain, kept), chain.is_sure)
     if whole.scale == 0.0:
         return solve(chain, goal, solver, iterations, tolerance)
-    name = "TWO_BONE" if len(kept) == 3 else "FABRIK" if solver == "TWO_BONE" else solver
+    name = exact_for(solver, len(kept) - 1)
     solution = solve(whole, goal, name, iterations, tolerance)
     ratio = whole.scale / chain.scale
     moved = [chain.start[0]]

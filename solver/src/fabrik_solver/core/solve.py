@@ -1,7 +1,6 @@
 """The loop that drives all solvers."""
 
-from collections.abc import Callable
-from math import exp, inf
+from math import exp
 from typing import Final
 
 from .bend import (
@@ -17,13 +16,10 @@ from .bend import (
     swivel_turn,
     turn_joints,
 )
-from .ccd import ccd
 from .chain import Chain, Goal, Solution, State, in_space, measured
-from .edge import close, complete, longest_of
-from .fabrik import backward, fabrik
+from .edge import longest_of
 from .joint import Joint, copied
-from .landing import EXACT, land
-from .two_bone import two_bone
+from .methods import PRECISE, SOLVERS, Method
 from .vectors import (
     ORIGIN,
     QUAT_IDENTITY,
@@ -31,37 +27,12 @@ from .vectors import (
     Vec,
     cross,
     length,
-    mix,
     quat_product,
     rotate,
     scaled,
     sub,
     unit,
 )
-
-Step = Callable[[list[Joint], Vec], None]
-
-SOLVERS: Final[dict[str, Step]] = {
-    "FABRIK": fabrik,
-    "TWO_BONE": two_bone,
-    "CCD": ccd,
-    "TEXTBOOK": fabrik,
-}
-"""One iteration of each: moves the joints so that the tip is nearer to the target.
-
-``FABRIK`` iterates a few times and then lands (see `land`); ``CCD`` lands in the last half of its
-iterations; ``TEXTBOOK`` is FABRIK as published, iterated until it converges.
-"""
-
-SHAPING: Final = 2
-SHORT_SHAPING: Final = 3
-"""The iterations that find the shape of a chain, and of one of fewer than `SHORT` bones.
-
-The more there are, the more the landed chain moves like a converged one.
-"""
-
-SHORT: Final = 6
-"""From this number of bones on, a third iteration costs more than it smooths."""
 
 KEPT: Final = 3e-3
 """How far the target has to be from the tip for a chain that is slightly bent backward to bend
@@ -96,7 +67,7 @@ def solve(
         ValueError: If the solver is unknown or does not support this number of bones, or the
             dimension of the goal differs from the chain's.
     """
-    _refuse_misfits(chain, goal, solver)
+    method = _method_for(chain, goal, solver)
     root, scale = chain.root, chain.scale
     if scale == 0.0:
         return _shrunk(chain, goal)
@@ -112,7 +83,7 @@ def solve(
     # A single bone has no bend that could face a pole.
     bones = len(chain.start) - 1
     pole = None if goal.pole is None or bones < 2 else measured(goal.pole, root, scale)
-    share = 1.0 if pole is not None or solver == "TWO_BONE" else goal.swing
+    share = 1.0 if pole is not None or method.is_exact else goal.swing
     start, normal = chain.start, ORIGIN
     if share == 1.0 and bones > 2:
         start, normal = chain.flat_start()
@@ -133,10 +104,10 @@ def solve(
         _fold(joints, unit(target) or axis)
     else:
         # A closed form costs the same wherever the tip is, so it never stops early.
-        near_enough = 1e-12 if solver == "TWO_BONE" else tolerance
+        near_enough = PRECISE if method.is_exact else tolerance
         side = rotate(turn, side)
         _bend_to_side(joints, chain, axis, side, keep, target, near_enough)
-        used = _reach(joints, target, chain, solver, share, iterations, near_enough, tolerance)
+        used = method.reach(joints, target, chain, share, iterations, tolerance)
         if pole is not None and (bones > 2 or chain.is_known):
             swivel = _swivel_of_solved(joints, chain, axis, turn, goal, pole, swivel)
     # Where the bends to both sides cancel out they define no plane.
@@ -203,30 +174,6 @@ def _swivel_of_solved(
     return mean_swivel(swivel, own, share)
 
 
-def _reach(
-    joints: list[Joint],
-    target: Vec,
-    chain: Chain,
-    solver: str,
-    swing: float,
-    iterations: int,
-    near_enough: float,
-    tolerance: float,
-) -> int:
-    """Bend a chain until its tip is on a target in reach; return the iterations used."""
-    exact = min(tolerance, EXACT)
-    if solver == "FABRIK":
-        return _land(joints, target, chain.inner, swing, iterations, exact)
-    kept = iterations // 2 if solver == "CCD" else 0
-    most = 1 if solver == "TWO_BONE" else iterations - kept
-    used = _iterate(joints, target, SOLVERS[solver], most, near_enough)
-    complete(joints, target, chain.inner, chain.outer, tolerance)
-    if kept > 0:
-        used += land(joints, target, exact, kept)
-        close(joints, target, exact)
-    return used
-
-
 def _softened(target: Vec, outer: float, softness: float) -> Vec:
     """Soft IK: return the target, or a place before it that reaches full length only at infinity.
 
@@ -241,61 +188,19 @@ def _softened(target: Vec, outer: float, softness: float) -> Vec:
     return scaled(target, (start + soft * (1.0 - exp((start - distance) / soft))) / distance)
 
 
-def _land(
-    joints: list[Joint],
-    target: Vec,
-    inner: float,
-    swing: float,
-    iterations: int,
-    near_enough: float,
-) -> int:
-    """Iterate to find the shape, then land; return the iterations used.
-
-    The number of iterations before landing is fixed: the pose would jump where it changed.
-    """
-    bones = len(joints) - 1
-    is_short = bones < SHORT
-    used = min(SHORT_SHAPING if is_short else SHAPING, iterations)
-    if used <= 0 or length(sub(joints[-1].at(), target)) <= near_enough:
-        return 0
-    # An iteration that takes the tip past other joints would fold a limb another way. The tip of
-    # one that has swung has only to come nearer: it does so in even steps.
-    is_stepped = is_short and swing > 0.0
-    start = mix(target, joints[-1].at(), swing)
-    for i in range(1, used):
-        fabrik(joints, mix(start, target, i / used) if is_stepped else target)
-    if inner > 0.0 or bones == 2:
-        # Landing only halves the gap of a chain that has to fold to its shortest.
-        fabrik(joints, target)
-        complete(joints, target, inner, inf, near_enough)
-    else:
-        # The forward pass of the last iteration is the first pass of landing.
-        backward(joints, target)
-    steps = land(joints, target, near_enough, iterations - used)
-    # Does nothing if it has landed: some chains can hardly fold any further.
-    close(joints, target, near_enough)
-    return used + steps
-
-
-def _iterate(joints: list[Joint], target: Vec, step: Step, most: int, near_enough: float) -> int:
-    """Iterate until the tip is near enough; return the iterations used."""
-    used = 0
-    while used < most and length(sub(joints[-1].at(), target)) > near_enough:
-        step(joints, target)
-        used += 1
-    return used
-
-
-def _refuse_misfits(chain: Chain, goal: Goal, solver: str) -> None:
-    if solver not in SOLVERS:
+def _method_for(chain: Chain, goal: Goal, solver: str) -> Method:
+    """Return the method of a solver; refuse one that does not suit the chain and the goal."""
+    method = SOLVERS.get(solver)
+    if method is None:
         raise ValueError(f"unknown solver {solver!r}, choose one of {', '.join(SOLVERS)}")
-    if solver == "TWO_BONE" and len(chain.joints) != 3:
-        raise ValueError("TWO_BONE solves chains of two bones: choose FABRIK or CCD")
+    if not method.suits(len(chain.joints) - 1):
+        raise ValueError(f"{solver} solves chains of {method.bones} bones: choose FABRIK or CCD")
     dimension = len(chain.joints[0])
     if len(goal.target) != dimension or (goal.pole is not None and len(goal.pole) != dimension):
         raise ValueError(f"target and pole need {dimension} coordinates, as the chain's joints")
     if dimension == 2 and goal.pole_angle:
         raise ValueError("a chain in two dimensions cannot swivel: pole_angle must be 0")
+    return method
 
 
 def _shrunk(chain: Chain, goal: Goal) -> Solution:

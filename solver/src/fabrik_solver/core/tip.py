@@ -13,6 +13,7 @@ from .chain import Goal, Point, State, in_space
 from .frames import Frame, point_in
 from .landing import EXACT
 from .limit_solver import ConstrainedBone, Linkage, solve_with_limits
+from .methods import SOLVERS, fitting
 from .posture import ChainInput, Posture, chain_frames
 from .reach import distance_to
 from .stretch import Stretch, reach_stretched
@@ -110,8 +111,9 @@ def reach_oriented(
     hand, limb = chain.hand, chain.limb or chain
     if hand is None:
         raise ValueError("the chain has no bone that can be oriented: make it with a hand")
-    if solver == "TWO_BONE" and 2 not in (len(limb.links), len(chain.links)):
-        raise ValueError("TWO_BONE solves limbs of two bones: choose FABRIK or CCD")
+    method = SOLVERS[solver]
+    if not (method.suits(len(limb.links)) or method.suits(len(chain.links))):
+        raise ValueError(f"{solver} solves limbs of {method.bones} bones: choose FABRIK or CCD")
     if tip.weight == 0.0:
         return _plain(chain, hand, goal, solver, iterations, tolerance, stretch)
     full = _oriented(limb, hand, goal, solver, iterations, tolerance, tip, stretch)
@@ -153,7 +155,7 @@ def _plain(
     stretch: Stretch | None,
 ) -> Posture:
     """Return the chain without orienting the hand."""
-    solver = fitting(solver, chain)
+    solver = fitting(solver, len(chain.links))
     posture = reach_stretched(chain, goal, solver, iterations, tolerance, stretch)
     if chain.limb is None:
         posture.numbers.extend(hand.given)
@@ -170,11 +172,6 @@ def _other(hand: ConstrainedBone, rotation: Quat, scale: Vec, stiffness: float) 
     """Return the hand under another FK pose."""
     local = Local(ORIGIN, rotation, scale)
     return ConstrainedBone(hand.bone, local, hand.parent, hand.at, hand.arm, hand.limit, stiffness)
-
-
-def fitting(solver: str, chain: ChainInput) -> str:
-    """Return the solver; FABRIK in place of one that does not support this number of bones."""
-    return "FABRIK" if solver == "TWO_BONE" and len(chain.links) != 2 else solver
 
 
 def _axes_of(limb: ChainInput, hand: ConstrainedBone) -> Mat3:
@@ -214,7 +211,7 @@ def _oriented(
         tip: The orientation; its weight is ignored.
         stretch: How far the limb may stretch.
     """
-    solver = fitting(solver, limb)
+    solver = fitting(solver, len(limb.links))
     # Nearly always the vector from the hand's head to the tip does not depend on the limb's pose.
     lever = sub(_handed(limb, hand, [*limb.rotations], tip, 0.0)[1], limb.joints[-1])
     size = limb.chain.scale + length(lever)

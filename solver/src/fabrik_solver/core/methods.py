@@ -1,0 +1,210 @@
+"""The methods that bring the tip of a chain to a target.
+
+Each is a row of `METHODS`: all else, the interface included, asks the row and not for its name.
+"""
+
+from collections.abc import Callable
+from math import inf
+from typing import Final, NamedTuple
+
+from .ccd import ccd
+from .chain import Chain
+from .edge import close, complete
+from .fabrik import backward, fabrik
+from .joint import Joint
+from .landing import EXACT, land
+from .two_bone import two_bone
+from .vectors import Vec, length, mix, sub
+
+Step = Callable[[list[Joint], Vec], None]
+"""One iteration: moves the joints so that the tip is nearer to the target."""
+
+Reach = Callable[[list[Joint], Vec, Chain, float, int, float], int]
+"""Bends a chain until its tip is on a target in reach, and returns the iterations used.
+
+Given the joints, the target relative to the root in lengths of the chain, the chain, the share by
+which it has swung toward the target, the most iterations and the tolerance (see `solve`).
+"""
+
+PRECISE: Final = 1e-12
+"""The residual at which a closed form need not be evaluated."""
+
+SHAPING: Final = 2
+SHORT_SHAPING: Final = 3
+"""The iterations that find the shape of a chain, and of one of fewer than `SHORT` bones.
+
+The more there are, the more the landed chain moves like a converged one.
+"""
+
+SHORT: Final = 6
+"""From this number of bones on, a third iteration costs more than it smooths."""
+
+
+def _shaped_and_landed(
+    joints: list[Joint],
+    target: Vec,
+    chain: Chain,
+    swing: float,
+    iterations: int,
+    tolerance: float,
+) -> int:
+    """Iterate by FABRIK to find the shape, then land.
+
+    The number of iterations before landing is fixed: the pose would jump where it changed.
+    """
+    near_enough, inner = min(tolerance, EXACT), chain.inner
+    bones = len(joints) - 1
+    is_short = bones < SHORT
+    used = min(SHORT_SHAPING if is_short else SHAPING, iterations)
+    if used <= 0 or length(sub(joints[-1].at(), target)) <= near_enough:
+        return 0
+    # An iteration that takes the tip past other joints would fold a limb another way. The tip of
+    # one that has swung has only to come nearer: it does so in even steps.
+    is_stepped = is_short and swing > 0.0
+    start = mix(target, joints[-1].at(), swing)
+    for i in range(1, used):
+        fabrik(joints, mix(start, target, i / used) if is_stepped else target)
+    if inner > 0.0 or bones == 2:
+        # Landing only halves the gap of a chain that has to fold to its shortest.
+        fabrik(joints, target)
+        complete(joints, target, inner, inf, near_enough)
+    else:
+        # The forward pass of the last iteration is the first pass of landing.
+        backward(joints, target)
+    steps = land(joints, target, near_enough, iterations - used)
+    # Does nothing if it has landed: some chains can hardly fold any further.
+    close(joints, target, near_enough)
+    return used + steps
+
+
+def _closed_form(
+    joints: list[Joint],
+    target: Vec,
+    chain: Chain,
+    swing: float,
+    iterations: int,
+    tolerance: float,
+) -> int:
+    """Solve two bones at once."""
+    used = _iterate(joints, target, two_bone, 1, PRECISE)
+    complete(joints, target, chain.inner, chain.outer, tolerance)
+    return used
+
+
+def _turned_and_landed(
+    joints: list[Joint],
+    target: Vec,
+    chain: Chain,
+    swing: float,
+    iterations: int,
+    tolerance: float,
+) -> int:
+    """Iterate by CCD, and land in the last half of the iterations."""
+    exact, landing = min(tolerance, EXACT), iterations // 2
+    used = _iterate(joints, target, ccd, iterations - landing, tolerance)
+    complete(joints, target, chain.inner, chain.outer, tolerance)
+    if landing > 0:
+        used += land(joints, target, exact, landing)
+        close(joints, target, exact)
+    return used
+
+
+def _converged(
+    joints: list[Joint],
+    target: Vec,
+    chain: Chain,
+    swing: float,
+    iterations: int,
+    tolerance: float,
+) -> int:
+    """Iterate by FABRIK as published, until it has converged."""
+    used = _iterate(joints, target, fabrik, iterations, tolerance)
+    complete(joints, target, chain.inner, chain.outer, tolerance)
+    return used
+
+
+def _iterate(joints: list[Joint], target: Vec, step: Step, most: int, near_enough: float) -> int:
+    """Iterate until the tip is near enough; return the iterations used."""
+    used = 0
+    while used < most and length(sub(joints[-1].at(), target)) > near_enough:
+        step(joints, target)
+        used += 1
+    return used
+
+
+class Method(NamedTuple):
+    """A method.
+
+    Attributes:
+        name: Its identifier.
+        number: The number that files and keys store.
+        title: Its label.
+        description: Its tooltip.
+        reach: What it does.
+        bones: The number of bones that it solves; 0 for any.
+        is_exact: Whether it is a closed form, which more iterations do not bring any nearer. It
+            always swings the chain as a whole toward the target first.
+    """
+
+    name: str
+    number: int
+    title: str
+    description: str
+    reach: Reach
+    bones: int = 0
+    is_exact: bool = False
+
+    def suits(self, bones: int) -> bool:
+        """Return whether it solves chains of a number of bones."""
+        return self.bones == 0 or self.bones == bones
+
+
+METHODS: tuple[Method, ...] = (
+    Method(
+        "FABRIK",
+        0,
+        "FABRIK",
+        "Iterate forward and backward along the chain. Suited to chains of any length",
+        _shaped_and_landed,
+    ),
+    Method(
+        "TWO_BONE",
+        1,
+        "Two Bone",
+        "Solve a limb of two bones exactly, without iterations",
+        _closed_form,
+        bones=2,
+        is_exact=True,
+    ),
+    Method(
+        "CCD",
+        2,
+        "CCD",
+        "Rotate one joint after another, from the tip to the root. Tends to curl the chain",
+        _turned_and_landed,
+    ),
+    Method(
+        "TEXTBOOK",
+        3,
+        "FABRIK (Original)",
+        "The algorithm as it was published. Slow near full extension",
+        _converged,
+    ),
+)
+"""All methods, in the order of the menu."""
+
+SOLVERS: Final[dict[str, Method]] = {method.name: method for method in METHODS}
+"""The methods by their names."""
+
+
+def fitting(solver: str, bones: int) -> str:
+    """Return the solver; FABRIK in place of one that does not suit this number of bones."""
+    return solver if SOLVERS[solver].suits(bones) else "FABRIK"
+
+
+def exact_for(solver: str, bones: int) -> str:
+    """Return the closed form for a number of bones; the `fitting` solver if there is none."""
+    for method in METHODS:
+        if method.is_exact and method.bones == bones:
+            return method.name
+    return fitting(solver, bones)
