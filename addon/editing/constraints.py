@@ -42,6 +42,7 @@ def add(
     chain_count: int | None = 0,
     solver: str = "AUTO",
     use_offset: bool = False,
+    use_tail: bool = True,
 ) -> FabrikConstraint:
     """Add a constraint and make it the active one.
 
@@ -54,6 +55,7 @@ def add(
             those of the limb.
         solver: The identifier of a solver, or ``'AUTO'``: Two Bone for two bones, FABRIK for more.
         use_offset: Whether to keep the tip's current offset from the target.
+        use_tail: Whether the tip bone is part of the chain, if that is what new constraints have.
 
     Raises:
         ProblemError: If the constraint could not work, or would break another one; then nothing
@@ -78,6 +80,8 @@ def add(
     item.bone, item.chain_count, item.solver = bone, count, solver
     item.target, item.subtarget = target, subtarget
     apply_defaults(item)
+    if not use_tail:
+        item.use_tail = False
     # A limb bends about its hinge; a longer chain drags its bones along, so that it never jumps.
     item.swing = 1.0 if (count or length) <= LIMB else 0.0
     if problem := new_problem(known_problems):
@@ -88,8 +92,7 @@ def add(
         raise ProblemError(problem)
     fabrik.active_index = len(fabrik.constraints) - 1
     item.use_offset = use_offset
-    if motion is None:
-        remember(armature, [rig.names[i] for i in rig.chain_up(tip)[-(count or length) :]])
+    remember(armature, item)
     return item
 
 

@@ -256,13 +256,12 @@ def add_limb(
     target.rotation_mode = "QUATERNION"
     target.rotation_quaternion = upright(world)
     try:
-        item = editing.add(
-            armature, bone, target, "", count, "TWO_BONE" if count == 2 else "FABRIK"
-        )
+        solver = "TWO_BONE" if count == 2 else "FABRIK"
+        item = editing.add(armature, bone, target, "", count, solver, use_tail=False)
     except ProblemError:
         bpy.data.objects.remove(target)
         raise
-    item.use_tail, item.use_rotation, item.swing = False, True, 1.0
+    item.use_rotation, item.swing = True, 1.0
     return item
 
 

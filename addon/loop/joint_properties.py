@@ -13,7 +13,7 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty
 
 from . import changes
-from .property_kinds import FACTOR, defined
+from .property_kinds import FACTOR, OVERRIDABLE, defined
 
 LIMIT_ITEMS = (
     ("NONE", "None", "No limit", 0),
@@ -66,6 +66,15 @@ FLEXION = defined(
     **SETTING,
 )
 """A property of the bone and not of its `FabrikJoint`, which is copied to bones with other axes."""
+
+FOUND_FLEXION = defined(
+    FloatVectorProperty,
+    "Found Flexion",
+    "The flexion that was found when a constraint was added. One set by hand differs from it",
+    size=3,
+    options={"HIDDEN"},
+    override=OVERRIDABLE,
+)
 
 
 class FabrikJoint(bpy.types.PropertyGroup):

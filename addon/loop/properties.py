@@ -26,7 +26,7 @@ from bpy.props import (
 
 from ..blender.access import shown_areas
 from . import changes
-from .joint_properties import FLEXION, FabrikJoint
+from .joint_properties import FLEXION, FOUND_FLEXION, FabrikJoint
 from .property_kinds import (
     BROWSING,
     FACTOR,
@@ -687,6 +687,7 @@ def register(
         override={"LIBRARY_OVERRIDABLE"},
     )
     cast(Any, bpy.types.Bone).fabrik_flexion = FLEXION.property()
+    cast(Any, bpy.types.Bone).fabrik_found_flexion = FOUND_FLEXION.property()
     for name, bone_property in _bone_properties().items():
         setattr(bpy.types.PoseBone, name, bone_property)
     cast(Any, bpy.types.PoseBone).fabrik_flexion = property(_flexion)
@@ -699,6 +700,7 @@ def unregister() -> None:
         delattr(bpy.types.PoseBone, name)
     del cast(Any, bpy.types.Bone).fabrik_joint
     del cast(Any, bpy.types.Bone).fabrik_flexion
+    del cast(Any, bpy.types.Bone).fabrik_found_flexion
     del cast(Any, bpy.types.Scene).fabrik
     del cast(Any, bpy.types.Object).fabrik
     for cls in reversed(_groups):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 
+from ..blender.character import recognizing_once
 from ..blender.errors import ChoiceError, ProblemError
 from ..blender.messages import msg, shown
 from ..blender.refusals import linked_problem, rest_problem, tweak_problem
@@ -68,7 +69,8 @@ class Working(Refusing):
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Do the work, and report the result."""
         try:
-            done = self.work(context)
+            with recognizing_once():
+                done = self.work(context)
         except ProblemError as problem:
             return self.fail(problem)
         return self.finish(done)
@@ -102,7 +104,8 @@ class Asking(Working):
     ) -> set[OperatorReturnItems]:
         """Do the work, or open the dialog."""
         try:
-            done = self.work(context)
+            with recognizing_once():
+                done = self.work(context)
         except ChoiceError as error:
             self.problem = str(error)
             for name, value in error.choice.items():

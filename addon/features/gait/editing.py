@@ -259,10 +259,11 @@ def _constraint(
         target = new_empty(armature, f"{tip} Target", place, size, "CUBE")
         target.rotation_euler = upright(foot).to_euler()
         made.append(target)
-    item = editing.add(armature, tip, target, chain_count=len(leg.bones))
+    has_foot = leg.foot >= 0
+    item = editing.add(armature, tip, target, chain_count=len(leg.bones), use_tail=not has_foot)
     item.swing = 1.0
-    if leg.foot >= 0:
-        item.use_tail, item.use_rotation = False, True
+    if has_foot:
+        item.use_rotation = True
     else:
         assert item.target is not None
         made.append(item.target)
