@@ -46,7 +46,7 @@ AHEAD = 0.28
 
 START = -2.35
 
-LOW = -0.022
+LOW = -0.023
 """How much lower than in the rest pose, with its straight legs, the hip is on the average."""
 
 OUTWARD = radians(6.0)
@@ -130,7 +130,7 @@ def _body(a: float) -> tuple[Vector, dict[str, Quaternion]]:
         a: The angle of the cycle, 0 as the left heel strikes the floor.
     """
     # Lowest while both feet stand, and over the foot that stands alone.
-    place = Vector((0.0, 0.02 * sin(a + 0.2), LOW + 0.012 * cos(2.0 * (a - 2.0 * pi * 0.31))))
+    place = Vector((0.0, 0.02 * sin(a + 0.2), LOW + 0.012 * cos(2.0 * (a - 2.0 * pi * 0.29))))
     # The hip of the leg that lands is ahead, and that of the leg that swings hangs.
     pelvis = about("Z", -0.09 * cos(a)) @ about("X", 0.07 * sin(a - 0.3))
     chest = about("Z", 0.1 * cos(a)) @ about("X", -0.02 * sin(a)) @ about("Y", 0.05)
