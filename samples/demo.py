@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> None:
         step(COMPILED_ONE if COMPILED else SOURCE)
         rows = measured_rows()
         step("\nDrawing them all in motion")
-        draw_gif(rows, FOLDER / "demo.gif", (240, 150), every=5, samples=8)
+        draw_gif(rows, FOLDER / "demo.gif", (240, 150), every=5, samples=4)
         if "--pictures" in arguments:
             step("\nDrawing the manual's pictures")
             draw_for_readme(rows)
