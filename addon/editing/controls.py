@@ -16,6 +16,7 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.errors import ChoiceError
+from ..blender.limbs import common_name
 from ..blender.messages import msg
 from ..blender.skeleton import upright
 from ..loop.properties import settings
@@ -102,10 +103,13 @@ def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
 def control_name(bone: str, word: str) -> str:
     """Return the name of the control of a bone, which Blender can flip if it can flip the bone's.
 
+    It is what an animator calls the bone, without what rigs add to names.
+
     Args:
         bone: The name of the bone.
         word: What the control is, as in ``"hand IK.L"``.
     """
+    bone = common_name(bone)
     found = ENDS_WITH_SIDE.fullmatch(bone)
     return f"{found[1]} {word}{found[2]}" if found else f"{bone} {word}"
 

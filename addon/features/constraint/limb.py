@@ -13,7 +13,8 @@ from ...blender.messages import CONTEXT, joined, msg
 from ...blender.refusals import joints_problem, rest_problem
 from ...blender.skeleton import skeleton_of
 from ...editing.controls import uneditable_problem
-from ...editing.limb import Limb, find_limbs, other_limb
+from ...editing.known_limbs import Limb
+from ...editing.limb import find_limbs, other_limb
 from ...editing.limb_adding import LimbOptions, add_limbs
 from ...loop.properties import settings
 from ...ui.adding import tip_refusal
@@ -38,7 +39,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
     bl_label = "Add IK Limb"
     bl_description = (
         "Add IK with a target and a pole to the limb of each selected bone, and keep the pose. "
-        "From a hand or foot, it copies the target's rotation"
+        "From a hand or foot, or what it carries, it copies the target's rotation"
     )
     bl_options = {"REGISTER", "UNDO"}
     asks = (_bone_refusal, _pose_refusal)
@@ -51,6 +52,8 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         bend: str
         use_rotation: bool
         chain_count: int
+        use_finger: bool
+        was_finger: bool
     else:
         controls: EnumProperty(
             name="Controls",
@@ -114,14 +117,26 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             soft_max=32,
             options={"SKIP_SAVE"},
         )
+        use_finger: BoolProperty(
+            name="Finger",
+            description=(
+                "Add IK to the finger, toe or other chain that is selected, instead of the arm or "
+                "leg that carries it"
+            ),
+            default=False,
+            options={"SKIP_SAVE"},
+        )
+        was_finger: BoolProperty(options={"HIDDEN", "SKIP_SAVE"})
 
     def work(self, context: bpy.types.Context) -> str:
         """Find the limbs, and add IK to them."""
         active: Any = context.active_pose_bone
         armature: bpy.types.Object = active.id_data
         selected: Any = [active, *(context.selected_pose_bones or ())]
-        ends = find_limbs(armature, [bone.name for bone in selected if bone.id_data == armature])
+        names = [bone.name for bone in selected if bone.id_data == armature]
+        ends = find_limbs(armature, names, self.use_finger)
         own, is_hand = ends[0]
+        self._forget_other()
         if not self.properties.is_property_set("use_rotation"):
             self.use_rotation = is_hand
         if not self.properties.is_property_set("chain_count"):
@@ -158,6 +173,13 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         done = msg("Added IK to {tips}: move {targets}", tips=tips, targets=targets)
         return joined(". ", [done, *notes, *more])
 
+    def _forget_other(self) -> None:
+        """Forget what was found for the other choice of Finger, in the redo panel."""
+        if self.properties.is_property_set("was_finger") and self.was_finger != self.use_finger:
+            self.properties.property_unset("chain_count")
+            self.properties.property_unset("use_rotation")
+        self.was_finger = self.use_finger
+
     def draw_options(self, layout: Any) -> None:
         """Draw the options."""
         layout.prop(self, "controls")
@@ -167,6 +189,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             column.prop(self, name)
         layout.prop(self, "bend")
         layout.prop(self, "use_rotation")
+        layout.prop(self, "use_finger")
 
 
 def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:
