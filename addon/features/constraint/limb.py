@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
-from ...blender.access import pose_bones
 from ...blender.errors import ChoiceError, listed
 from ...blender.messages import CONTEXT, joined, msg
 from ...blender.refusals import joints_problem, rest_problem
@@ -17,7 +16,7 @@ from ...editing.known_limbs import Limb
 from ...editing.limb import find_limbs, other_limb
 from ...editing.limb_adding import LimbOptions, add_limbs
 from ...loop.properties import settings
-from ...ui.adding import tip_refusal
+from ...ui.adding import select_bones, tip_refusal
 from ...ui.refusing import Asking
 
 
@@ -126,7 +125,11 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             default=False,
             options={"SKIP_SAVE"},
         )
-        was_finger: BoolProperty(options={"HIDDEN", "SKIP_SAVE"})
+        was_finger: BoolProperty(
+            name="Was Finger",
+            description="Finger, as the length of the chain was found for",
+            options={"HIDDEN", "SKIP_SAVE"},
+        )
 
     def work(self, context: bpy.types.Context) -> str:
         """Find the limbs, and add IK to them."""
@@ -167,7 +170,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         items: Any = settings(armature).constraints
         settings(armature).active_index = indices[0]
         if options.bones:
-            _select(armature, [items[i].subtarget for i in indices])
+            select_bones(armature, [items[i].subtarget for i in indices])
         tips = listed([items[i].bone for i in indices])
         targets = listed([items[i].subtarget or items[i].target.name for i in indices])
         done = msg("Added IK to {tips}: move {targets}", tips=tips, targets=targets)
@@ -208,16 +211,6 @@ def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:
             count=len(bones),
         )
     return limb._replace(bones=tuple(rig.names[i] for i in bones[-count:]))
-
-
-def _select(armature: bpy.types.Object, names: list[str]) -> None:
-    """Select bones alone, and make the first one active."""
-    for bone in pose_bones(armature):
-        # Since 5.0 pose bones are selected, before that their bones.
-        owner = bone if hasattr(bone, "select") else bone.bone
-        owner.select = bone.name in names
-    data: Any = armature.data
-    data.bones.active = data.bones[names[0]]
 
 
 register, unregister = bpy.utils.register_classes_factory((FABRIK_OT_limb_add,))
