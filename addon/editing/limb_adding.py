@@ -30,7 +30,7 @@ from .helpers import is_seen
 from .known_limbs import Limb
 from .placing import new_empty
 from .playing import updated
-from .switching import restore_switch, switch_to_fk
+from .switching import SwitchState, restore_switch, switch_to_fk
 
 SAME_PLACE: Final = 1e-3
 SAME_TURN: Final = 1e-2
@@ -86,8 +86,10 @@ def add_limbs(
         refuse_known(armature, limb)
     if options.bones:
         refuse_uneditable(armature)
-    switched = [switch_to_fk(armature, limb) for limb in limbs if limb.switch]
+    switched: list[SwitchState | None] = []
     try:
+        for limb in limbs:
+            switched.append(switch_to_fk(armature, limb) if limb.switch else None)
         for limb in limbs:
             refuse_unseen(armature, limb)
         indices, notes = _add_limbs(armature, limbs, options)

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 import bpy
 from mathutils import Matrix
 
+from ..blender import animation
 from ..blender.access import pose_bones
+from ..blender.errors import ProblemError
 from ..blender.rigify import MECHANISM, ORIGINAL, SWITCH, original_bones, original_name, use_fk
 from .helpers import is_animated
 from .known_limbs import Limb
@@ -35,11 +37,21 @@ def switch_to_fk(armature: bpy.types.Object, limb: Limb) -> SwitchState | None:
 
     Returns:
         Its state before, for `restore_switch`; None if it was FK already.
+
+    Raises:
+        ProblemError: If its switch is animated; then nothing has changed.
     """
     bones: Any = pose_bones(armature)
     value = float(bones[limb.switch][SWITCH])
     if value == 1.0:
         return None
+    path = bones[limb.switch].path_from_id() + f'["{SWITCH}"]'
+    if animation.is_keyed(armature, path) or animation.is_driven(armature, path):
+        raise ProblemError(
+            "“{property}” of “{bone}” is animated: remove its keys, or set them to FK",
+            property=SWITCH,
+            bone=limb.switch,
+        )
     shown = pose_bones(armature.evaluated_get(updated()))
     originals = [bone.name for bone in original_bones(armature)]
     poses: dict[str, Matrix] = {}

@@ -329,6 +329,16 @@ def test_controls_are_named_as_an_animator_calls_the_limb(rigify: Any) -> None:
     assert rigify.data.bones.active.name == "foot IK.L"
 
 
+def test_a_generated_limb_whose_switch_is_animated_is_refused_and_left(rigify: Any) -> None:
+    parents = [rigify.pose.bones[f"upper_arm_parent.{side}"] for side in "LR"]
+    parents[1].keyframe_insert('["IK_FK"]', frame=1)
+    bones = rigify.data.bones.keys()
+    click(rigify, "hand_ik.L", "hand_ik.R")
+    refuses(bpy.ops.fabrik.limb_add, saying="“IK_FK” of “upper_arm_parent.R” is animated")
+    assert [parent["IK_FK"] for parent in parents] == [0.0, 0.0]
+    assert not rigify.fabrik.constraints and rigify.data.bones.keys() == bones
+
+
 def test_undo_gives_a_generated_rig_its_switch_back(rigify: Any) -> None:
     click(rigify, "hand_ik.L")
     bpy.ops.ed.undo_push(message="before")

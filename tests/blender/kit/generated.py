@@ -28,7 +28,7 @@ def generated_rig(kind: str, folder: Path) -> bpy.types.Object:
     script.write_text(GENERATE.format(path=str(blend), kind=kind), encoding="utf-8")
     options = ["--background", "--factory-startup", "--python"]
     start = [bpy.app.binary_path, *options] if bpy.app.binary_path else [sys.executable]
-    subprocess.run([*start, str(script)], check=True, capture_output=True, timeout=60)
+    subprocess.run([*start, str(script)], check=True, capture_output=True, timeout=180)
     if not blend.exists():
         pytest.skip("Rigify is not part of this Blender")
     bpy.ops.wm.open_mainfile(filepath=str(blend))
