@@ -13,7 +13,7 @@ from fabrik_solver.core.bend import LIMB
 from ..blender import animation
 from ..blender.access import session_uid
 from ..blender.errors import ProblemError
-from ..blender.limbs import limb_length
+from ..blender.limbs import common_name, limb_length
 from ..blender.skeleton import skeleton_of
 from ..loop import dependencies, plan
 from ..loop.chain_plan import ChainPlan
@@ -73,10 +73,12 @@ def add(
     motion = MOTIONS.get(solver)
     if target is None and (motion is None or motion.needs_target):
         place, size = tip_world(armature, bone)
-        empty = target = new_empty(armature, f"{bone} Target", place, 0.25 * size, "CUBE")
+        empty = target = new_empty(
+            armature, f"{common_name(bone)} Target", place, 0.25 * size, "CUBE"
+        )
     fabrik = settings(armature)
     item = fabrik.constraints.add()
-    item.name = free_name(armature, bone)
+    item.name = free_name(armature, common_name(bone))
     item.bone, item.chain_count, item.solver = bone, count, solver
     item.target, item.subtarget = target, subtarget
     apply_defaults(item)
@@ -157,7 +159,7 @@ def add_pole(
         )
     place, size = pole_world(*solve_constraint(depsgraph, armature, index))
     item = settings(armature).constraints[index]
-    pole = new_empty(armature, f"{item.bone} Pole", place, 0.1 * size, "SPHERE")
+    pole = new_empty(armature, f"{common_name(item.bone)} Pole", place, 0.1 * size, "SPHERE")
     item.pole_angle = 0.0
     item.pole_subtarget = ""
     item.pole_target = pole

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
@@ -16,6 +16,7 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.errors import ChoiceError
+from ..blender.limbs import common_name
 from ..blender.messages import msg
 from ..blender.skeleton import upright
 from ..loop.properties import settings
@@ -99,26 +100,39 @@ def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
     return controls
 
 
-def control_name(bone: str, word: str) -> str:
+def control_name(bone: str, word: str, is_shared: bool = False) -> str:
     """Return the name of the control of a bone, which Blender can flip if it can flip the bone's.
+
+    It is what an animator calls the bone, without what rigs add to names.
 
     Args:
         bone: The name of the bone.
         word: What the control is, as in ``"hand IK.L"``.
+        is_shared: Whether others share it, so that it is on no side.
     """
+    bone = common_name(bone)
     found = ENDS_WITH_SIDE.fullmatch(bone)
+    if found and is_shared:
+        return f"{found[1]} {word}"
     return f"{found[1]} {word}{found[2]}" if found else f"{bone} {word}"
 
 
 def use_bones(
-    armature: bpy.types.Object, indices: Sequence[int], holder: bpy.types.Object
+    armature: bpy.types.Object,
+    indices: Sequence[int],
+    holder: bpy.types.Object,
+    word: str = "IK",
+    only: Collection[bpy.types.Object] | None = None,
 ) -> list[str]:
     """Replace the Empties that are targets and poles of constraints by new bones of an armature.
 
     Args:
         armature: The armature of the constraints.
-        indices: The indices of the constraints, whose targets and poles are Empties of their own.
+        indices: The indices of the constraints, whose targets and poles are Empties of their own,
+            which they may share.
         holder: The armature that gets the bones, which may be the same.
+        word: What the controls are, for their names.
+        only: The Empties to replace; None for all.
 
     Returns:
         The names of the new bones.
@@ -126,25 +140,24 @@ def use_bones(
     cube, sphere = new_shape(armature, "CUBE"), new_shape(armature, "SPHERE")
     updated()
     items: list[Any] = [settings(armature).constraints[index] for index in indices]
-    controls: list[Control] = []
+    controls: dict[bpy.types.Object, Control] = {}
     for item in items:
-        controls.append(Control(control_name(item.bone, "IK"), item.target, cube))
-        if item.pole_target is not None:
-            controls.append(Control(control_name(item.bone, "Pole"), item.pole_target, sphere))
-    names = _add_bones(holder, controls)
+        for end, is_pole in ((item.target, False), (item.pole_target, True)):
+            if end is not None and (only is None or end in only) and end not in controls:
+                bones = [one.bone for one in items if end in (one.target, one.pole_target)]
+                name = control_name(bones[0], "Pole" if is_pole else word, len(bones) > 1)
+                controls[end] = Control(name, end, sphere if is_pole else cube)
+    names = dict(zip(controls, _add_bones(holder, [*controls.values()]), strict=True))
     # Editing bones may have moved the settings.
-    items = [settings(armature).constraints[index] for index in indices]
-    remaining = iter(names)
-    for item in items:
-        item.target, item.subtarget = holder, next(remaining)
-        if item.pole_target is not None:
-            item.pole_target, item.pole_subtarget = holder, next(remaining)
-    for control in controls:
-        bpy.data.objects.remove(control.empty)
-    if sphere.users == 0:
-        bpy.data.objects.remove(sphere)
+    for item in [settings(armature).constraints[index] for index in indices]:
+        if item.target in names:
+            item.target, item.subtarget = holder, names[item.target]
+        if item.pole_target in names:
+            item.pole_target, item.pole_subtarget = holder, names[item.pole_target]
+    for ob in [*controls, *(shape for shape in (cube, sphere) if shape.users == 0)]:
+        bpy.data.objects.remove(ob)
     updated()
-    return names
+    return [*names.values()]
 
 
 def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[str]:

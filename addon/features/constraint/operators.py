@@ -8,8 +8,10 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ...blender.errors import ProblemError, listed
+from ...blender.limbs import limb_length
 from ...blender.messages import CONTEXT, msg
 from ...blender.refusals import linked_problem, tweak_problem
+from ...blender.skeleton import skeleton_of
 from ...editing import constraints as editing
 from ...editing.defaults import (
     FabrikDefaults,
@@ -18,9 +20,10 @@ from ...editing.defaults import (
     save_defaults,
     stored_defaults,
 )
+from ...loop import plan
 from ...loop.properties import SOLVER_ITEMS, FabrikConstraint, settings
 from ...loop.registry import MOTIONS
-from ...ui.adding import chosen_target, tip_refusal
+from ...ui.adding import AddWithTargetOperator, MakingControls, Selection, known_objects
 from ...ui.following import places_of
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
 from ...ui.sections import has_tip
@@ -67,16 +70,15 @@ def _offset_refusal(context: bpy.types.Context) -> str:
     return ""
 
 
-class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
-    """Add a constraint to the active bone, like Blender's Add IK to Bone."""
+class FABRIK_OT_constraint_add(AddWithTargetOperator, bpy.types.Operator):
+    """Add a constraint to each selected bone, like Blender's Add IK to Bone."""
 
     bl_idname = "fabrik.constraint_add"
     bl_label = "Add FABRIK IK"
     bl_description = (
-        "Let the chain that ends at the active bone reach the other selected bone or object. "
-        "Without one, add an Empty at the tip as its target, so that the pose does not change"
+        "Let the chain that ends at each selected bone reach the other selected object. Without "
+        "one, add a control at the tip as its target, so that the pose does not change"
     )
-    asks = (tip_refusal,)
 
     if TYPE_CHECKING:
         chain_count: int
@@ -119,27 +121,35 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
         )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Add the constraint."""
-        target, subtarget = chosen_target(context)
+        """Add the constraints."""
+        # In the redo panel the length is that of the first: each of the others has its own.
         tip: Any = context.active_pose_bone
-        is_chosen = self.properties.is_property_set("chain_count")
-        item = editing.add(
-            tip.id_data,
-            tip.name,
-            target,
-            subtarget,
-            self.chain_count if is_chosen else None,
+        plan.discard_if_outdated()  # Bones may have been renamed.
+        rig = skeleton_of(tip.id_data)
+        own = limb_length(rig, rig.index[tip.name])
+        is_chosen = self.properties.is_property_set("chain_count") and self.chain_count != own
+        self._count = self.chain_count if is_chosen else None
+        done = super().work(context)
+        self.chain_count = cast(Any, editing.active_constraint(tip.id_data)).chain_count
+        return done
+
+    def add(self, chosen: Selection, tip: str) -> FabrikConstraint:
+        """Add a constraint to a tip."""
+        return editing.add(
+            chosen.armature,
+            tip,
+            chosen.target,
+            chosen.subtarget,
+            self._count,
             self.solver,
             self.use_offset,
         )
-        self.chain_count = item.chain_count
-        if item.target is None:
-            return msg("“{bone}” needs no target", bone=item.bone)
-        return msg(
-            "“{bone}” reaches for “{subtarget}”",
-            bone=item.bone,
-            subtarget=item.subtarget or item.target.name,
-        )
+
+    def done(self, bone: str, target: str) -> str:
+        """Return the report."""
+        if not target:
+            return msg("“{bone}” needs no target", bone=bone)
+        return msg("“{bone}” reaches for “{subtarget}”", bone=bone, subtarget=target)
 
 
 class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
@@ -231,24 +241,31 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
         return msg("“{first}” is now before “{second}”", first=first, second=second)
 
 
-class FABRIK_OT_pole_add(Working, bpy.types.Operator):
+class FABRIK_OT_pole_add(MakingControls, bpy.types.Operator):
     """Add a pole that does not change the pose."""
 
     bl_idname = "fabrik.pole_add"
     bl_label = "Add Pole"
     bl_description = (
-        "Add an Empty as pole target where the chain bends to now, so that the pose does not "
-        "change. Move it to rotate the elbow or knee"
+        "Add a pole target where the chain bends to now, so that the pose does not change. Move it "
+        "to rotate the elbow or knee"
     )
     asks = (active_refusal, rest_refusal, _pole_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the pole."""
-        armature = active_armature(context)
-        pole = editing.add_pole(
-            context.evaluated_depsgraph_get(), armature, settings(armature).active_index
-        )
-        return msg("Added the pole target “{pole}”", pole=pole.name)
+        armature, known = active_armature(context), known_objects()
+        self.refuse_controls(armature)
+        index = settings(armature).active_index
+        editing.add_pole(context.evaluated_depsgraph_get(), armature, index)
+        self.make_controls(armature, [index], known)
+        item: Any = settings(armature).constraints[index]
+        name = item.pole_subtarget or item.pole_target.name
+        return msg("Added the pole target “{pole}”", pole=name)
+
+    def armature(self, context: bpy.types.Context) -> bpy.types.Object:
+        """Return the armature of the constraint."""
+        return active_armature(context)
 
 
 class FABRIK_OT_offset_set(Working, bpy.types.Operator):

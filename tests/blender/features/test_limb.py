@@ -84,11 +84,6 @@ def test_each_bone_of_an_arm_or_leg_means_that_limb(
     assert (item.chain_count, item.solver, item.state) == (2, "TWO_BONE", "REACHED")
 
 
-def test_a_finger_is_a_limb_of_its_own_up_to_the_hand() -> None:
-    (item,) = add(make_mixamo(), f"{L}HandIndex2")
-    assert (item.bone, item.chain_count, item.use_rotation) == (f"{L}HandIndex3", 3, False)
-
-
 def test_the_leg_of_a_spider_reaches_with_its_tip() -> None:
     spider: Any = make_spider()
     leg = next(bone for bone in spider.pose.bones if not bone.children)
@@ -194,8 +189,11 @@ def test_both_sides_of_names_that_blender_cannot_flip() -> None:
 def test_all_selected_limbs_get_ik_and_each_only_once() -> None:
     rig = make_mixamo()
     items = add(rig, f"{L}Hand", "mixamorig:RightArm", f"{L}ForeArm", f"{L}HandIndex1")
-    assert [item.bone for item in items] == [f"{L}Hand", f"{L}HandIndex3", "mixamorig:RightHand"]
-    assert [item.chain_count for item in items] == [2, 3, 2]
+    assert [item.bone for item in items] == [f"{L}Hand", "mixamorig:RightHand"]
+    fingers = [f"{L}HandIndex1", f"{L}HandThumb2", f"{L}HandIndex2"]
+    items = add(rig, *fingers, use_finger=True)
+    assert [item.bone for item in items][2:] == [f"{L}HandIndex3", f"{L}HandThumb2"]
+    assert [item.chain_count for item in items] == [2, 2, 3, 2]
 
 
 def test_a_limb_without_another_side_says_so(capfd: pytest.CaptureFixture[str]) -> None:
