@@ -89,7 +89,7 @@ def _draw_shortcuts(layout: Layout, context: bpy.types.Context) -> None:
     config = manager.keyconfigs.user
     keymap = config.keymaps.get("Pose")
     known = keymap.keymap_items if keymap is not None else ()
-    items = [item for name, *_ in SHORTCUTS for item in known if item.idname == name]
+    items = [item for shortcut in SHORTCUTS for item in known if shortcut.is_in(item)]
     for item in items:
         column = layout.column()
         column.context_pointer_set("keymap", keymap)
