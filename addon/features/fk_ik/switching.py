@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import bpy
@@ -11,6 +12,7 @@ from ...blender.errors import ProblemError
 from ...blender.messages import CONTEXT, Message, msg
 from ...loop import plan
 from ...loop.properties import FabrikConstraint, settings
+from ...loop.property_kinds import ItemList
 from ...ui.choosing import WHICH_ITEMS, chosen, selected_in
 from ...ui.layout import Layout
 from ...ui.refusing import active_armature
@@ -32,8 +34,8 @@ class FABRIK_OT_switch(Spanning, bpy.types.Operator):
     bl_idname = "fabrik.switch"
     bl_label = "Switch FK/IK"
     bl_description = (
-        "Go on in IK if the limb is in FK at this frame, and in FK if it is in IK. The pose stays "
-        "and is keyed, and the control or bone to animate is selected"
+        "Animate the limb in FK from this frame on if it is in IK, and in IK if it is in FK. Key "
+        "the pose and the influence so that nothing jumps, and select what to animate"
     )
 
     if TYPE_CHECKING:
@@ -61,9 +63,9 @@ class FABRIK_OT_switch(Spanning, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Switch those that are not there yet, and select what is animated now."""
         armature = active_armature(context)
-        found = chosen(context, armature, self.which)
-        first = settings(armature).active_index
         items = settings(armature).constraints
+        found = _reaching(items, chosen(context, armature, self.which))
+        first = settings(armature).active_index
         lead = first if first in found else found[0]
         is_to_ik = not is_in_ik(items[lead]) if self.to == "TOGGLE" else self.to == "IK"
         indices = [i for i in found if is_in_ik(items[i]) != is_to_ik]
@@ -89,6 +91,22 @@ class FABRIK_OT_switch(Spanning, bpy.types.Operator):
         """Draw the settings above the range."""
         layout.prop(self, "which")
         layout.prop(self, "to", expand=True)
+
+
+def _reaching(items: ItemList[FabrikConstraint], indices: Sequence[int]) -> list[int]:
+    """Return those of some constraints that can be switched both ways.
+
+    Raises:
+        ProblemError: If none can.
+    """
+    found = [i for i in indices if reaches(items[i].solver)]
+    if not found:
+        raise ProblemError(
+            "“{chain}” does not reach a target, so that no position of its target defines a "
+            "pose: choose another constraint",
+            chain=items[indices[0]].name,
+        )
+    return found
 
 
 def _animated(

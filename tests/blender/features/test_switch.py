@@ -134,6 +134,17 @@ def test_a_bone_of_no_limb_switches_none(human: Any) -> None:
     assert influences(human) == [1.0, 1.0]
 
 
+def test_what_cannot_be_switched_back_is_not_switched(human: Any) -> None:
+    click(human, "head")
+    assert bpy.ops.fabrik.look_add() == {"FINISHED"}
+    update()
+    click(human, "head")
+    refuses(bpy.ops.fabrik.switch, saying="“head” does not reach a target")
+    click(human, "hand IK.L", "head")
+    switch()
+    assert influences(human) == [0.0, 1.0, 1.0]
+
+
 def test_a_bone_of_the_chain_and_the_pole_stand_for_the_limb(human: Any) -> None:
     for name, now in (("upper_arm.R", 0.0), ("hand Pole.R", 1.0)):
         click(human, name)
