@@ -93,8 +93,12 @@ test-ui: package  ## drive the built zip in a real window on a virtual screen, w
 wheels:  ## build the wheels of the solver that this machine can build, compiled and not
 	$(call env,core) tools/wheel.py
 
+.PHONY: manual
+manual:
+	$(call env,manual) tools/manual.py
+
 .PHONY: package
-package: wheels  ## build and validate dist/fabrik_ik-….zip, for this platform and for any
+package: wheels manual  ## build and validate dist/fabrik_ik-….zip, for this platform and for any
 	$(call env,bpy-$$($(PYTHON) tools/environment.py newest)) tools/package.py
 
 .PHONY: samples

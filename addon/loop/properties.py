@@ -520,6 +520,16 @@ def settings_form() -> Form:
     return animated_form(FabrikConstraint)
 
 
+IS_CONTROL = defined(
+    BoolProperty,
+    "Control",
+    "Added with a constraint, with which it may be removed",
+    options={"HIDDEN"},
+    override=OVERRIDABLE,
+)
+"""Marks an object or a bone that was added as target or pole."""
+
+
 class FabrikSettings(bpy.types.PropertyGroup):
     """The extension's properties of an armature object."""
 
@@ -543,6 +553,7 @@ class FabrikSettings(bpy.types.PropertyGroup):
             override=OVERRIDABLE,
         ),
     ]
+    is_control: Annotated[bool, IS_CONTROL]
     record: Annotated[
         bytes, stored("Record", "FK pose in files of version 0.1, until it is converted")
     ]
@@ -688,6 +699,7 @@ def register(
     )
     cast(Any, bpy.types.Bone).fabrik_flexion = FLEXION.property()
     cast(Any, bpy.types.Bone).fabrik_found_flexion = FOUND_FLEXION.property()
+    cast(Any, bpy.types.Bone).fabrik_is_control = IS_CONTROL.property()
     for name, bone_property in _bone_properties().items():
         setattr(bpy.types.PoseBone, name, bone_property)
     cast(Any, bpy.types.PoseBone).fabrik_flexion = property(_flexion)
@@ -701,6 +713,7 @@ def unregister() -> None:
     del cast(Any, bpy.types.Bone).fabrik_joint
     del cast(Any, bpy.types.Bone).fabrik_flexion
     del cast(Any, bpy.types.Bone).fabrik_found_flexion
+    del cast(Any, bpy.types.Bone).fabrik_is_control
     del cast(Any, bpy.types.Scene).fabrik
     del cast(Any, bpy.types.Object).fabrik
     for cls in reversed(_groups):

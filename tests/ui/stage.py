@@ -633,6 +633,14 @@ def face_hand(bone: str) -> None:
         view.view_rotation = (Matrix.Rotation(radians(90), 3, "X")).to_quaternion()
 
 
+def face_hand_beside() -> None:
+    """Turn the 3D view back to the hand of the downloaded character, beside the sidebar."""
+    for _window, area in areas("VIEW_3D"):
+        view = area.spaces.active.region_3d
+        view.view_location = middle("Downloaded", "mixamorig:LeftHand")
+        view.view_distance = 1.2
+
+
 def hand_off(rig: str, bone: str) -> float:
     """Return how far the head of a bone is from the control bone of the first constraint."""
     posed: Any = evaluated(bpy.data.objects[rig]).pose.bones

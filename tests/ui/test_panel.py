@@ -7,7 +7,7 @@ import pytest
 from figure import ITEM, RIG
 from window import FOLDER, Picture, Row, Window
 
-TOP = ("influence", "fabrik.snap_to_fk", "fabrik.snap_to_ik", "pole_target")
+TOP = ("influence", "fabrik.switch", "fabrik.snap_to_ik", "pole_target")
 """What is used all the time, from top to bottom."""
 
 LIST = 190
@@ -113,7 +113,7 @@ class TestTheTop:
         stay(window, across, top)
         window.ask(f"{RIG}.data.pose_position = 'REST'")
         drawn(window)
-        assert not {"snap_to_fk", "snap_to_ik"} & set(window.ask("offered()"))
+        assert not {"switch", "snap_to_fk", "snap_to_ik"} & set(window.ask("offered()"))
         stay(window, across, top)
         window.ask(f"{RIG}.data.pose_position = 'POSE'; take('Target')")
         drawn(window)

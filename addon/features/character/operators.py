@@ -9,6 +9,7 @@ from bpy.props import BoolProperty, EnumProperty
 
 from ...blender.errors import ProblemError
 from ...blender.messages import CONTEXT, counted, enumerated, joined, msg
+from ...editing.unused import AFTER_REMOVAL
 from ...ui.layout import Layout, SidebarPanel, draw_sentence
 from ...ui.refusing import (
     Asking,
@@ -18,9 +19,11 @@ from ...ui.refusing import (
     rest_refusal,
     tweak_refusal,
 )
+from ...ui.registering import registering
+from ...ui.removing import KEEP_CONTROLS
 from ...ui.wording import length_text
 from .recognizing import fill, recognize_parts
-from .removing import remove
+from .removing import forget_removed, remove
 from .setting_up import Options, set_up
 from .settings import FabrikPart, character_settings, is_set_up
 
@@ -183,9 +186,20 @@ class FABRIK_OT_character_remove(CharacterOperator, bpy.types.Operator):
     )
     asks = (*CharacterOperator.asks, _no_set_up_refusal)
 
+    if TYPE_CHECKING:
+        keep_controls: bool
+    else:
+        keep_controls: KEEP_CONTROLS
+
     def work(self, context: bpy.types.Context) -> str:
         """Remove it, and say how many constraints there were."""
-        count = remove(active_armature(context))
+        count = remove(active_armature(context), self.keep_controls)
+        if self.keep_controls:
+            return counted(
+                count,
+                "Removed {count} constraint and kept its controls",
+                "Removed {count} constraints and kept their controls",
+            )
         return counted(
             count,
             "Removed {count} constraint with its controls",
@@ -297,7 +311,7 @@ class FABRIK_PT_character(SidebarPanel, bpy.types.Panel):
         buttons.operator("fabrik.character_remove", text="Remove")
 
 
-register, unregister = bpy.utils.register_classes_factory(
+register, unregister = registering(
     (
         FABRIK_OT_character_recognize,
         FABRIK_OT_character_set_up,
@@ -306,5 +320,6 @@ register, unregister = bpy.utils.register_classes_factory(
         FABRIK_OT_character_part_remove,
         FABRIK_UL_character_parts,
         FABRIK_PT_character,
-    )
+    ),
+    (AFTER_REMOVAL, forget_removed),
 )

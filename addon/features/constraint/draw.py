@@ -51,8 +51,8 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     """Draw the constraints of the armature, and the settings of the active one."""
     armature = active_armature(context)
     _draw_list(layout, armature)
+    layout.operator("fabrik.limb_add", icon="ADD")
     if active_constraint(armature) is None:
-        layout.operator("fabrik.limb_add", icon="ADD")
         draw_sentence(layout, context, HOW_TO)
     else:
         _draw_active(layout, context, armature)

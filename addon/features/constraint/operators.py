@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
@@ -20,12 +21,14 @@ from ...editing.defaults import (
     save_defaults,
     stored_defaults,
 )
+from ...editing.unused import remove_constraints
 from ...loop import plan
 from ...loop.properties import SOLVER_ITEMS, FabrikConstraint, settings
 from ...loop.registry import MOTIONS
 from ...ui.adding import AddWithTargetOperator, MakingControls, Selection, known_objects
-from ...ui.following import places_of
+from ...ui.following import Place, places_of
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
+from ...ui.removing import KEEP_CONTROLS, select_remaining
 from ...ui.sections import has_tip
 
 
@@ -158,16 +161,37 @@ class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
     bl_idname = "fabrik.constraint_remove"
     bl_label = "Remove FABRIK IK"
     bl_description = (
-        "Remove the active constraint with its keys and drivers. The bones return to their FK pose"
+        "Remove the active constraint with its keys and drivers, and the controls that were added "
+        "for it. The bones return to their FK pose"
     )
     asks = (active_refusal, tweak_refusal)
+
+    if TYPE_CHECKING:
+        keep_controls: bool
+    else:
+        keep_controls: KEEP_CONTROLS
 
     def work(self, context: bpy.types.Context) -> str:
         """Remove the active constraint."""
         armature = active_armature(context)
-        name = cast(Any, editing.active_constraint(armature)).name
-        editing.remove(armature, settings(armature).active_index)
+        place = armature, settings(armature).active_index
+        (name,) = _remove(context, [place], self.keep_controls)
         return msg("Removed “{name}”: its bones return to their FK pose", name=name)
+
+
+def _remove(context: bpy.types.Context, places: Sequence[Place], keep_controls: bool) -> list[str]:
+    """Remove constraints, select their tips if nothing else is left, and return their names.
+
+    Raises:
+        ProblemError: If one is inherited by a library override.
+    """
+    places = sorted(places, key=lambda place: place[1])
+    items = [settings(armature).constraints[index] for armature, index in places]
+    names = [item.name for item in items]
+    tips = [(armature, item.bone) for (armature, _), item in zip(places, items, strict=True)]
+    remove_constraints(places, keep_controls)
+    select_remaining(context, tips)
+    return names
 
 
 def _clear_refusal(context: bpy.types.Context) -> str:
@@ -183,10 +207,15 @@ class FABRIK_OT_ik_clear(Working, bpy.types.Operator):
     bl_idname = "fabrik.ik_clear"
     bl_label = "Remove FABRIK IK"
     bl_description = (
-        "Remove the FABRIK IK constraints of the selected bones with their keys and drivers, and "
-        "Blender's Inverse Kinematics. Blender's Remove IK leaves FABRIK IK"
+        "Remove the FABRIK IK constraints of the selected bones with their keys, drivers and "
+        "controls, and Blender's Inverse Kinematics. Blender's Remove IK leaves FABRIK IK"
     )
     asks = (_clear_refusal,)
+
+    if TYPE_CHECKING:
+        keep_controls: bool
+    else:
+        keep_controls: KEEP_CONTROLS
 
     def work(self, context: bpy.types.Context) -> str:
         """Remove them."""
@@ -195,13 +224,10 @@ class FABRIK_OT_ik_clear(Working, bpy.types.Operator):
         for armature in {ob for ob, _ in places}:
             if problem := linked_problem(armature) or tweak_problem(armature):
                 raise ProblemError(problem)
-        names: list[str] = []
-        for armature, index in sorted(places, key=lambda place: -place[1]):
-            names.append(settings(armature).constraints[index].name)
-            editing.remove(armature, index)
         if any(con.type == "IK" for bone in bones for con in bone.constraints):
             bpy.ops.pose.ik_clear()
-        return msg("Removed {names}: the bones return to their FK pose", names=listed(names[::-1]))
+        names = _remove(context, places, self.keep_controls)
+        return msg("Removed {names}: the bones return to their FK pose", names=listed(names))
 
 
 class FABRIK_OT_constraint_move(Working, bpy.types.Operator):

@@ -200,10 +200,15 @@ def test_several_selected_limbs_are_switched_by_one_button(rig: bpy.types.Object
     select_too(rig, "B1")
     assert selected_in(bpy.context, rig) == [0, 1]
     drawn = drawn_operators(rig)
-    assert drawn["Switch 2 Constraints to FK"] == {"switches": True, "which": "SELECTED"}
+    assert drawn["FK (2)"] == {"to": "FK", "which": "SELECTED", "depress": False}
+    assert drawn["IK (2)"] == {"to": "IK", "which": "SELECTED", "depress": True}
     rig.fabrik.active_index = 0
-    assert bpy.ops.fabrik.snap_to_ik(switches=True, which="SELECTED") == {"FINISHED"}
+    assert bpy.ops.fabrik.switch(to="FK", which="SELECTED") == {"FINISHED"}
     assert [item.influence for item in rig.fabrik.constraints] == [0.0, 0.0]
+    rig.fabrik.constraints[0].influence = 1.0
+    drawn = drawn_operators(rig)
+    assert not drawn["FK (2)"]["depress"], "they differ"
+    assert not drawn["IK (2)"]["depress"]
 
 
 def test_a_limb_chosen_in_the_list_is_switched_alone(rig: bpy.types.Object) -> None:
@@ -213,7 +218,10 @@ def test_a_limb_chosen_in_the_list_is_switched_alone(rig: bpy.types.Object) -> N
     select_too(rig, "B1")
     index(rig)
     rig.fabrik.active_index = 2
-    assert drawn_operators(rig)["Switch Third to FK"] == {"switches": True, "which": "ACTIVE"}
+    assert drawn_operators(rig)["FK"] == {"to": "FK", "which": "ACTIVE", "depress": False}
+    assert drawn_operators(rig)["IK"] == {"to": "IK", "which": "ACTIVE", "depress": True}
+    rig.fabrik.constraints[2].influence = 0.0
+    assert drawn_operators(rig)["FK"] == {"to": "FK", "which": "ACTIVE", "depress": True}
 
 
 def test_selected_targets_stand_for_their_constraints(rig: bpy.types.Object) -> None:
@@ -236,7 +244,7 @@ def select_too(rig: bpy.types.Object, name: str) -> None:
 
 def drawn_operators(rig: bpy.types.Object) -> dict[str, dict[str, object]]:
     """Return the buttons that the section of FK and IK draws, with their properties."""
-    from addon.features.fk_ik.operators import _draw
+    from addon.features.fk_ik.switching import _draw
 
     drawn: dict[str, dict[str, object]] = {}
 
@@ -246,8 +254,10 @@ def drawn_operators(rig: bpy.types.Object) -> dict[str, dict[str, object]]:
 
         row = column
 
-        def operator(self, name: str, text: str = "", **_: object) -> object:
+        def operator(self, name: str, text: str = "", **settings: object) -> object:
             found = drawn.setdefault(text or name, {})
+            if "depress" in settings:
+                found["depress"] = settings["depress"]
 
             class Properties:
                 def __setattr__(self, key: str, value: object) -> None:
