@@ -44,6 +44,11 @@ class ProgressOperator:
         """Report the result of the work."""
         raise NotImplementedError
 
+    def escaped(self) -> set[OperatorReturnItems]:
+        """Report that Escape has stopped the work."""
+        self.report({"INFO"}, shown(self.stopped))
+        return {"CANCELLED"}
+
     def refuse(self, reason: str) -> set[OperatorReturnItems]:
         """Report why the work cannot be done."""
         self.report({self.blame}, shown(reason))
@@ -82,8 +87,7 @@ class ProgressOperator:
         """Do a slice of the work; block all events but Escape."""
         if event.type == "ESC" and event.value == "PRESS":
             self.cancel(context)
-            self.report({"INFO"}, shown(self.stopped))
-            return {"CANCELLED"}
+            return self.escaped()
         if event.type != "TIMER" or self._work is None:
             return {"RUNNING_MODAL"}
         drawing = perf_counter() - self._paused
