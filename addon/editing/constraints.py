@@ -23,6 +23,7 @@ from ..loop.solving import solve_constraint
 from . import offset
 from .defaults import apply_defaults
 from .flexion import remember
+from .girth import beside_mesh
 from .placing import new_empty, pole_world, tip_world
 
 
@@ -71,7 +72,8 @@ def add(
     motion = MOTIONS.get(solver)
     if target is None and (motion is None or motion.needs_target):
         place, size = tip_world(armature, bone)
-        empty = target = new_empty(armature, f"{bone} Target", place, 0.25 * size, "CUBE")
+        size = beside_mesh(armature, bone, 0.25 * size)
+        empty = target = new_empty(armature, f"{bone} Target", place, size, "CUBE")
     fabrik = settings(armature)
     item = fabrik.constraints.add()
     item.name = free_name(armature, bone)

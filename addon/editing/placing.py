@@ -135,6 +135,7 @@ def new_empty(
     empty = bpy.data.objects.new(name, None)
     empty.empty_display_type = display
     empty.empty_display_size = max(size, 1e-3)
+    empty.show_in_front = True
     empty.location = place
     link_beside(empty, armature)
     return empty

@@ -543,6 +543,16 @@ class FabrikSettings(bpy.types.PropertyGroup):
             override=OVERRIDABLE,
         ),
     ]
+    is_shown_in_front: Annotated[
+        bool,
+        defined(
+            BoolProperty,
+            "Shown in Front",
+            "In Front was enabled for control bones, and is disabled with the last of them",
+            options={"HIDDEN"},
+            override=OVERRIDABLE,
+        ),
+    ]
     record: Annotated[
         bytes, stored("Record", "FK pose in files of version 0.1, until it is converted")
     ]
