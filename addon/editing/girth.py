@@ -44,10 +44,23 @@ def beside_mesh(armature: bpy.types.Object, bone: str, size: float) -> float:
         bone: The name of the bone.
         size: The half size without a mesh, in world space.
     """
-    scale = armature.matrix_world.median_scale
-    found = sorted(scale * one for ob in skins_of(armature) for one in _radii(ob, armature, bone))
-    girth = found[int(NEAREST * (len(found) - 1))] if found else 0.0
+    girth = armature.matrix_world.median_scale * _girth(armature, bone)
     return min(max(size, ASIDE * girth), LARGEST * size)
+
+
+def _girth(armature: bpy.types.Object, bone: str) -> float:
+    """Return the distance of the mesh from the line of a bone; 0 if there is none.
+
+    If no mesh moves with it, as with wrists and ankles of game characters, it is that of the bone
+    below it, or else above it, that has one.
+    """
+    tip: Any = pose_bones(armature)[bone]
+    skins = skins_of(armature)
+    for one in (tip, *tip.children_recursive, *tip.parent_recursive[:1]) if skins else ():
+        found = sorted(radius for ob in skins for radius in _radii(ob, armature, one.name))
+        if found:
+            return found[int(NEAREST * (len(found) - 1))]
+    return 0.0
 
 
 def _radii(ob: Any, armature: bpy.types.Object, bone: str) -> Iterator[float]:

@@ -575,6 +575,19 @@ class FabrikSceneSettings(bpy.types.PropertyGroup):
             update=_redraw_viewports,
         ),
     ]
+    show_reach: Annotated[
+        bool,
+        defined(
+            BoolProperty,
+            "Always Show Reach",
+            (
+                "Show what the active chain can reach. Otherwise it is only shown while something "
+                "is dragged, and while the target is out of reach"
+            ),
+            options=FIXED,
+            update=_redraw_viewports,
+        ),
+    ]
 
 
 def settings(armature: bpy.types.ID) -> FabrikSettings:

@@ -207,7 +207,7 @@ class TestTheOverlay:
 
     def test_only_the_active_constraint_shows_what_it_can_reach(self, window):
         have(window)
-        window.ask("plain(); add_head()")
+        window.ask("plain(); add_head(); bpy.context.scene.fabrik.show_reach = True")
         drawn(window)  # The parallel view counts once it is drawn.
         places = window.ask("shell_places('Figure', 'Upper Arm', reach('Figure', 'Upper Arm'))")
         assert len(places) > 10
@@ -221,6 +221,22 @@ class TestTheOverlay:
             differs = with_it.differs_at(without, places)
             # A body hides some of it, and the limb itself crosses it.
             assert sum(differs) > 0.8 * len(places) if is_shown else sum(differs) < 3
+
+    def test_the_reach_is_shown_while_a_target_is_dragged(self, window):
+        have(window)
+        window.ask("plain(); take('Target')")
+        drawn(window)
+        places = window.ask("shell_places('Figure', 'Upper Arm', reach('Figure', 'Upper Arm'))")
+        window.move(window.ask("seen(list(bpy.data.objects['Target'].location))"))
+        still = drawn(window)
+        window.key("g")
+        window.until("modal() == 'TRANSFORM_OT_translate'")
+        window.slide(6, 6)
+        dragged = window.settled()
+        assert sum(dragged.differs_at(still, places)) > 0.6 * len(places)
+        window.key("Escape")
+        window.until("modal() == ''")
+        assert sum(drawn(window).differs_at(still, places)) < 3
 
     def test_feet_that_walk_show_no_targets(self, window):
         walker = "bpy.data.objects['Walker']"

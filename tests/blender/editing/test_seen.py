@@ -15,8 +15,11 @@ from rigs import link, update
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
-READABLE = 4.5
-"""The least contrast of small text, by the Web Content Accessibility Guidelines."""
+SEEN = 3.0
+"""The least contrast of graphics, by the Web Content Accessibility Guidelines."""
+
+SHADE = 50 / 255
+"""By how much Blender draws the lines of bones that are not selected darker than their color."""
 
 
 def add(rig: Any, bone: str, **options: object) -> Any:
@@ -75,6 +78,13 @@ def test_a_target_is_larger_than_the_mesh_around_the_hand(controls: str, scale: 
     around = half_size(rig, add(rig, "hand.L", controls=controls))
     assert bare == pytest.approx(0.1 * size * scale, rel=0.1)
     assert around == pytest.approx(1.2 * 0.2 * size * scale, rel=0.01)
+
+
+def test_a_joint_that_moves_no_mesh_is_as_large_as_its_neighbour() -> None:
+    rig = make_human(False)
+    dress(rig, "forearm.L", 0.2 * limb_length(rig))
+    around = half_size(rig, add(rig, "hand.L"))
+    assert around == pytest.approx(1.2 * 0.2 * limb_length(rig), rel=0.01)
 
 
 def test_a_cloak_makes_no_giant_of_it() -> None:
@@ -149,9 +159,10 @@ def test_controls_stand_out_from_the_viewport(bone: str) -> None:
     control: Any = rig.data.bones[item.subtarget].color
     sets: Any = bpy.context.preferences.themes[0].bone_color_sets
     shown = control.custom if control.palette == "CUSTOM" else sets[int(control.palette[5:]) - 1]
-    kinds = [tuple(one) for one in (shown.normal, shown.select, shown.active)]
+    darker = [max(0.0, part - SHADE) for part in shown.normal]
+    kinds = [tuple(one) for one in (darker, shown.select, shown.active)]
     for colour in kinds:
-        assert contrast(colour, ground) >= READABLE
+        assert contrast(colour, ground) >= SEEN
     brightness = [luminance(colour) for colour in kinds]
     assert brightness == sorted(brightness), "what is selected is brighter"
 

@@ -199,7 +199,9 @@ def test_bone_constraints_show_those_of_the_bone_alone(addon: ModuleType) -> Non
         add_constraint(rig, tip, make_empty(), chain_count=2)
     rig.fabrik.active_index = 0
     update()
-    assert beside_blenders_own(addon, rig, "B0") == ["fabrik.constraint_add"]
+    button, *sentence = beside_blenders_own(addon, rig, "B0")
+    assert button == "fabrik.constraint_add"
+    assert " ".join(sentence) == "“B0” is posed by “FABRIK IK”, whose settings are in the sidebar"
     own = beside_blenders_own(addon, rig, "B1")
     assert "influence" in own
     assert "active_index" not in own
