@@ -11,6 +11,7 @@ import bpy
 from ..blender.errors import ProblemError
 from ..blender.messages import msg, shown
 from ..editing.playing import finish
+from .reporting import say
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -46,7 +47,7 @@ class ProgressOperator:
 
     def escaped(self) -> set[OperatorReturnItems]:
         """Report that Escape has stopped the work."""
-        self.report({"INFO"}, shown(self.stopped))
+        say(self, "INFO", self.stopped)
         return {"CANCELLED"}
 
     def refuse(self, reason: str) -> set[OperatorReturnItems]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, IntProperty
+from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ...blender.access import pose_bones
 from ...blender.errors import ChoiceError, listed
-from ...blender.messages import CONTEXT, joined, msg
+from ...blender.messages import CONTEXT, joined, msg, store
 from ...blender.refusals import joints_problem, rest_problem
 from ...blender.skeleton import skeleton_of
 from ...editing.controls import uneditable_problem
@@ -17,6 +17,8 @@ from ...editing.limb import Limb, find_limbs, other_limb
 from ...editing.limb_adding import LimbOptions, add_limbs
 from ...loop.properties import settings
 from ...ui.adding import tip_refusal
+from ...ui.bending import evidence_of, told
+from ...ui.layout import REDO, draw_sentence
 from ...ui.refusing import Asking
 
 
@@ -51,7 +53,13 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         bend: str
         use_rotation: bool
         chain_count: int
+        told: str
     else:
+        told: StringProperty(
+            name="Bending",
+            description="What is known of how elbows and knees bend (read only)",
+            options={"HIDDEN", "SKIP_SAVE"},
+        )
         controls: EnumProperty(
             name="Controls",
             description="Kind of targets and poles",
@@ -148,7 +156,10 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             is_limitable,
             self.bend == "FLIPPED",
         )
+        known = evidence_of(armature, [name for limb in limbs for name in limb.bones[1:]])
         indices, more = add_limbs(armature, limbs, options)
+        self.told = joined(". ", [*filter(None, [told(known, options.flip)]), *more])
+        store(self.told)
         items: Any = settings(armature).constraints
         settings(armature).active_index = indices[0]
         if options.bones:
@@ -167,6 +178,8 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             column.prop(self, name)
         layout.prop(self, "bend")
         layout.prop(self, "use_rotation")
+        if self.told:
+            draw_sentence(layout, bpy.context, self.told, REDO)
 
 
 def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:

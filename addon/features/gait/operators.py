@@ -23,6 +23,7 @@ from ...ui.refusing import (
     tweak_refusal,
 )
 from ...ui.registering import registering
+from ...ui.reporting import say
 from ...ui.stepping import DirectProgressOperator
 from ...ui.wording import length_text
 from ..bake.operators import Baking
@@ -92,7 +93,7 @@ class FABRIK_OT_gait_add(Simulating, Working, bpy.types.Operator):
         gait, made, is_switched, missing = add_gait(armature, _tips(context))
         self.warn(dict.fromkeys([*leg_notes(armature), *filter(None, [missing])]))
         if is_switched:
-            self.report({"INFO"}, shown(SWITCHED))
+            say(self, "INFO", SWITCHED)
         body = msg("“{body}”", body=gait.body) if gait.body else msg("the armature object")
         self._added = msg(
             "{count}, {made} of them new, step with {body}: animate it",
@@ -232,7 +233,7 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
             foot=length_text(self._scene, outcome.foot),
             share=100.0 * outcome.foot / size,
         )
-        self.report({"INFO"}, shown(text))
+        say(self, "INFO", text)
         return {"FINISHED"}
 
 

@@ -13,12 +13,13 @@ import bpy
 
 from ...blender.access import session_uid
 from ...blender.errors import report_once
-from ...blender.messages import Message, counted, msg, shown
+from ...blender.messages import Message, counted, msg
 from ...blender.refusals import rest_problem
 from ...ui.following import shown_armature
 from ...ui.layout import Layout, draw_sentence
 from ...ui.refusing import Refusing, Working, active_armature, armature_refusal
 from ...ui.registering import registering
+from ...ui.reporting import say
 from ...ui.sections import NOTES
 from ...ui.stepping import DirectProgressOperator, is_busy
 from . import history
@@ -95,9 +96,9 @@ class Simulating(DirectProgressOperator, Refusing):
         if result.armatures > 1:
             count = counted(result.armatures, "{count} armature", "{count} armatures")
             text = msg("{text}, {armatures}", text=text, armatures=count)
-        self.report({"INFO"}, shown(self.told(text)))
+        say(self, "INFO", self.told(text))
         for reason in dict.fromkeys((*result.refused, *result.notes)):
-            self.report({"WARNING"}, shown(reason))
+            say(self, "WARNING", reason)
         redraw()
         return {"FINISHED"}
 

@@ -337,7 +337,7 @@ def test_the_overlay_is_switched_in_the_title_and_among_blenders_overlays(
     panel.draw_header_preset(SimpleNamespace(layout=title), context)
     draw_switch(SimpleNamespace(layout=overlays), context)
     assert title.shown == ["show_overlay", "FABRIK_PT_constraint_presets"]
-    assert overlays.shown == ["show_overlay"]
+    assert overlays.shown == ["show_overlay", "show_reach"]
 
 
 def test_every_state_has_an_icon_and_a_name(addon: ModuleType) -> None:
