@@ -249,3 +249,20 @@ class TestTheOverlay:
             window.ask(f"{walker}.fabrik.gaits[0].enabled = {is_walking}; go(40)")
             count = drawn(window).like(colour, window.ask("box()"))
             assert count == 0 if is_walking else count > 20
+
+
+class TestControls:
+    def test_they_are_seen_in_front_of_the_mesh_that_hides_the_bones(self, window):
+        window.ask("prepare('select'); close('OUTLINER', 'PROPERTIES', 'DOPESHEET_EDITOR')")
+        window.ask(f"look(sidebar=False); {RIG}.show_in_front = False; select({RIG}, None, 'Hand')")
+        window.ask("plain(); bpy.context.scene.fabrik.show_overlay = False")
+        window.settled()
+        window.move((500, 600))
+        window.key("ctrl+shift+i")
+        window.until(f"len({RIG}.fabrik.constraints) == 1")
+        window.ask("bpy.ops.pose.select_all(action='DESELECT'); remember('deselected')")
+        assert window.ask(f"{RIG}.show_in_front")
+        control = f"{RIG}.data.bones[{ITEM}.subtarget].color.custom.normal"
+        # Bones that are not selected are drawn darker.
+        colour = window.ask(f"[max(0, round(255 * part) - 50) for part in {control}]")
+        assert drawn(window).like(colour, window.ask("box()"), 25) > 300
