@@ -23,6 +23,7 @@ from ..loop.solving import solve_constraint
 from . import offset
 from .defaults import apply_defaults
 from .flexion import remember
+from .girth import beside_mesh
 from .placing import new_empty, pole_world, tip_world
 
 
@@ -73,9 +74,9 @@ def add(
     motion = MOTIONS.get(solver)
     if target is None and (motion is None or motion.needs_target):
         place, size = tip_world(armature, bone)
-        empty = target = new_empty(
-            armature, f"{common_name(bone)} Target", place, 0.25 * size, "CUBE"
-        )
+        size = beside_mesh(armature, bone, 0.25 * size)
+        name = f"{common_name(bone)} Target"
+        empty = target = new_empty(armature, name, place, size, "CUBE")
     fabrik = settings(armature)
     item = fabrik.constraints.add()
     item.name = free_name(armature, common_name(bone))

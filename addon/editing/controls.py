@@ -20,16 +20,26 @@ from ..blender.limbs import common_name
 from ..blender.messages import msg
 from ..blender.skeleton import upright
 from ..loop.properties import settings
+from .girth import skins_of
 from .placing import link_beside
 from .playing import updated
 
 COLLECTION = "IK Controls"
 """The bone collection of control bones."""
 
-COLOURS = {1: "THEME08", 0: "THEME09", -1: "THEME02"}
-"""The color set of control bones by side: left is blue, the middle yellow, right red.
+COLOURS = {
+    1: ((0.45, 0.85, 1.0), (0.55, 0.88, 1.0), (0.85, 0.96, 1.0)),
+    0: ((0.98, 0.85, 0.25), (1.0, 0.90, 0.50), (1.0, 0.97, 0.80)),
+    -1: ((1.0, 0.64, 0.56), (1.0, 0.72, 0.65), (1.0, 0.91, 0.88)),
+}
+"""The colors of control bones by side: left is blue, the middle yellow, right red.
 
-Of the sets in these colors, those that are seen on a dark background."""
+Each has one for bones as they are, selected bones, and the active bone. Blender draws the first one
+darker by 50 of 255, so that most color sets of themes are hardly seen on the gray of the viewport.
+"""
+
+WIDTH = 2.0
+"""The width of the lines of control bones, in pixels."""
 
 ENDS_WITH_SIDE = re.compile(r"(.+?)([._ -](?:l|r|left|right)(?:\.\d+)?)", re.IGNORECASE)
 """Splits a bone's name into the rest and its side."""
@@ -95,7 +105,7 @@ def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
     name = f"{armature.name} Controls"
     controls = bpy.data.objects.new(name, bpy.data.armatures.new(name))
     controls.matrix_world = armature.matrix_world.copy()
-    controls.show_in_front = armature.show_in_front
+    controls.show_in_front = True
     settings(controls).is_control = True
     link_beside(controls, armature)
     return controls
@@ -149,6 +159,7 @@ def use_bones(
                 name = control_name(bones[0], "Pole" if is_pole else word, len(bones) > 1)
                 controls[end] = Control(name, end, sphere if is_pole else cube)
     names = dict(zip(controls, _add_bones(holder, [*controls.values()]), strict=True))
+    _show_in_front(holder)
     # Editing bones may have moved the settings.
     for item in [settings(armature).constraints[index] for index in indices]:
         if item.target in names:
@@ -180,11 +191,34 @@ def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[
         bone = pose_bones(armature)[name]
         collection.assign(bone)
         bone.bone.fabrik_is_control = True
-        bone.bone.color.palette = COLOURS[side_of(name)]
+        colour: Any = bone.bone.color
+        colour.palette = "CUSTOM"
+        custom = colour.custom
+        custom.normal, custom.select, custom.active = COLOURS[side_of(name)]
         bone.custom_shape = control.shape
         bone.use_custom_shape_bone_size = True
         bone.custom_shape_scale_xyz = (0.25, 0.25, 0.25)
+        bone.custom_shape_wire_width = WIDTH
     return names
+
+
+def _show_in_front(armature: bpy.types.Object) -> None:
+    """Draw an armature in front of its meshes, which controls are of no use behind.
+
+    Importers of characters do so as well. That it was not is noted, and given back by
+    `remove_bones`.
+    """
+    if not armature.show_in_front and skins_of(armature):
+        armature.show_in_front = True
+        settings(armature).is_shown_in_front = True
+
+
+def _give_front_back(armature: bpy.types.Object) -> None:
+    """Undo `_show_in_front`."""
+    own = settings(armature)
+    if own.is_shown_in_front:
+        armature.show_in_front = False
+        own.property_unset("is_shown_in_front")
 
 
 def remove_bones(armature: bpy.types.Object, names: Iterable[str]) -> None:
@@ -205,6 +239,7 @@ def remove_bones(armature: bpy.types.Object, names: Iterable[str]) -> None:
     collection = data.collections_all.get(COLLECTION)
     if collection is not None and not collection.bones and not collection.children:
         data.collections.remove(collection)
+        _give_front_back(armature)
 
 
 def remove_empty_action(ob: bpy.types.Object) -> None:

@@ -26,6 +26,7 @@ from .bending import hinge_values
 from .controls import refuse_uneditable, use_bones
 from .copying import set_values
 from .flexion import Flexion, flexion_of, flip, restore_flexions, stored_flexions
+from .girth import beside_mesh
 from .helpers import is_seen
 from .known_limbs import Limb
 from .placing import new_empty
@@ -296,7 +297,8 @@ def add_limb(
     heads = [one.head for one in (tip, *tip.parent_recursive[:count])]
     length = sum((a - b).length for a, b in pairwise(heads)) * evaluated.matrix_world.median_scale
     name = f"{common_name(bone)} Target"
-    target = new_empty(armature, name, vector(world.translation), 0.1 * length, "CUBE")
+    size = beside_mesh(armature, bone, 0.1 * length)
+    target = new_empty(armature, name, vector(world.translation), size, "CUBE")
     target.rotation_mode = "QUATERNION"
     target.rotation_quaternion = upright(world)
     try:

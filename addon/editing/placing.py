@@ -136,6 +136,7 @@ def new_empty(
     empty = bpy.data.objects.new(name, None)
     empty.empty_display_type = display
     empty.empty_display_size = max(size, 1e-3)
+    empty.show_in_front = True
     empty.location = place
     settings(empty).is_control = True
     link_beside(empty, armature)

@@ -554,6 +554,16 @@ class FabrikSettings(bpy.types.PropertyGroup):
         ),
     ]
     is_control: Annotated[bool, IS_CONTROL]
+    is_shown_in_front: Annotated[
+        bool,
+        defined(
+            BoolProperty,
+            "Shown in Front",
+            "In Front was enabled for control bones, and is disabled with the last of them",
+            options={"HIDDEN"},
+            override=OVERRIDABLE,
+        ),
+    ]
     record: Annotated[
         bytes, stored("Record", "FK pose in files of version 0.1, until it is converted")
     ]
@@ -572,6 +582,19 @@ class FabrikSceneSettings(bpy.types.PropertyGroup):
                 "active bone in the 3D Viewport"
             ),
             default=True,
+            options=FIXED,
+            update=_redraw_viewports,
+        ),
+    ]
+    show_reach: Annotated[
+        bool,
+        defined(
+            BoolProperty,
+            "Always Show Reach",
+            (
+                "Show what the active chain can reach. Otherwise it is only shown while something "
+                "is dragged, and while the target is out of reach"
+            ),
             options=FIXED,
             update=_redraw_viewports,
         ),

@@ -14,6 +14,7 @@ from ..blender.refusals import linked_problem, rest_problem, tweak_problem
 from ..editing import constraints as editing
 from .following import shown_armature
 from .layout import draw_sentence
+from .reporting import say
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -84,13 +85,13 @@ class Working(Refusing):
         """Report the result."""
         if not done:
             return {"CANCELLED"}
-        self.report({self.severity}, shown(done))
+        say(self, self.severity, done)
         return {"FINISHED"}
 
     def warn(self, notes: Iterable[str]) -> None:
         """Report warnings."""
         for note in notes:
-            self.report({"WARNING"}, shown(note))
+            say(self, "WARNING", note)
 
 
 class Asking(Working):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, IntProperty
+from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ...blender.errors import ChoiceError, listed
-from ...blender.messages import CONTEXT, joined, msg
+from ...blender.messages import CONTEXT, joined, msg, store
 from ...blender.refusals import joints_problem, rest_problem
 from ...blender.skeleton import skeleton_of
 from ...editing.controls import uneditable_problem
@@ -17,6 +17,8 @@ from ...editing.limb import find_limbs, other_limb
 from ...editing.limb_adding import LimbOptions, add_limbs
 from ...loop.properties import settings
 from ...ui.adding import select_bones, tip_refusal
+from ...ui.bending import evidence_of, told
+from ...ui.layout import REDO, draw_sentence
 from ...ui.refusing import Asking
 
 
@@ -53,7 +55,13 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         chain_count: int
         use_finger: bool
         was_finger: bool
+        told: str
     else:
+        told: StringProperty(
+            name="Bending",
+            description="What is known of how elbows and knees bend (read only)",
+            options={"HIDDEN", "SKIP_SAVE"},
+        )
         controls: EnumProperty(
             name="Controls",
             description="Kind of targets and poles",
@@ -166,7 +174,10 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             is_limitable,
             self.bend == "FLIPPED",
         )
+        known = evidence_of(armature, [name for limb in limbs for name in limb.bones[1:]])
         indices, more = add_limbs(armature, limbs, options)
+        self.told = joined(". ", [*filter(None, [told(known, options.flip)]), *more])
+        store(self.told)
         items: Any = settings(armature).constraints
         settings(armature).active_index = indices[0]
         if options.bones:
@@ -193,6 +204,8 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         layout.prop(self, "bend")
         layout.prop(self, "use_rotation")
         layout.prop(self, "use_finger")
+        if self.told:
+            draw_sentence(layout, bpy.context, self.told, REDO)
 
 
 def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:

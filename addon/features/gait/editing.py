@@ -22,6 +22,7 @@ from ...blender.messages import msg
 from ...blender.rigify import ORIGINAL, fk_switch, use_fk
 from ...blender.skeleton import Skeleton, skeleton_of, upright, vector
 from ...editing import constraints as editing
+from ...editing.girth import beside_mesh
 from ...editing.known_limbs import fk_bones
 from ...editing.placing import new_empty
 from ...loop import plan
@@ -245,6 +246,7 @@ def _constraint(
     if leg.foot >= 0:
         foot = armature.matrix_world @ rig.rest(leg.foot).matrix_local
         size = 0.25 * rig.rest(leg.bones[-1]).length * armature.matrix_world.median_scale
+        size = beside_mesh(armature, tip, size)
         place = vector(foot.translation)
         target = new_empty(armature, f"{tip} Target", place, size, "CUBE")
         target.rotation_euler = upright(foot).to_euler()

@@ -144,7 +144,9 @@ def test_control_bones_are_as_a_rigger_makes_them() -> None:
         assert not bone.use_deform
         assert rig.pose.bones[name].custom_shape is not None
         assert [one.name for one in bone.collections] == ["IK Controls"]
-        assert bone.color.palette == ("THEME08" if name.endswith("L") else "THEME02")
+        red, _, blue = bone.color.custom.normal
+        assert bone.color.palette == "CUSTOM"
+        assert (blue > red) == name.endswith("L")
     assert {left.target, left.pole_target} == {rig}
     assert rig.mode == "POSE"
     assert rig.data.bones.active.name == "hand IK.L", "it can be moved at once"

@@ -9,6 +9,7 @@ import bpy
 import pytest
 from operating import click_bone, enter_pose_mode
 from rigs import activate, add_constraint, make_chain, make_empty, update
+from spiders import make_spider, tips
 
 
 @pytest.fixture
@@ -137,6 +138,46 @@ def test_the_selection_is_followed_after_undo(rig: bpy.types.Object) -> None:
     bpy.ops.ed.undo_push(message="Select")
     bpy.ops.ed.undo()
     assert index(bpy.data.objects[name]) == 1
+
+
+def test_a_constraint_added_elsewhere_is_not_shown_instead_of_that_of_the_active_bone(
+    rig: bpy.types.Object,
+) -> None:
+    enter_pose_mode(rig)
+    click_bone(rig, "B1")
+    assert index(rig) == 0
+    add_constraint(rig, "B3", make_empty("Third"), chain_count=1)
+    rig.fabrik.active_index = 2  # As what adds several constraints leaves it.
+    assert index(rig) == 0
+
+
+def test_the_active_bone_and_the_list_agree_after_removing(rig: bpy.types.Object) -> None:
+    add_constraint(rig, "B3", make_empty("Third"), chain_count=1)
+    enter_pose_mode(rig)
+    click_bone(rig, "B1")
+    assert index(rig) == 0
+    rig.fabrik.active_index = 1
+    assert index(rig) == 1  # Chosen in the list.
+    assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
+    assert rig.fabrik.constraints[index(rig)].bone == "B1"
+
+
+def test_a_walk_shows_the_leg_of_the_active_bone() -> None:
+    bpy.context.scene.frame_end = 2
+    rig = make_spider()
+    name, legs = rig.name, tips(rig)
+    enter_pose_mode(rig)
+    click_bone(rig, legs[0])
+    for leg in legs[1:]:
+        select_too(rig, leg)
+    bpy.ops.ed.undo_push(message="Select")
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    assert rig.fabrik.constraints[index(rig)].bone == legs[0]
+    bpy.ops.ed.undo_push(message="Add Walk")
+    bpy.ops.ed.undo()
+    bpy.ops.ed.redo()
+    again = bpy.data.objects[name]
+    assert again.fabrik.constraints[index(again)].bone == legs[0]
 
 
 def test_a_file_is_shown_as_it_was_saved(rig: bpy.types.Object, tmp_path: Path) -> None:

@@ -236,7 +236,9 @@ def test_bone_constraints_show_those_of_the_bone_alone(addon: ModuleType) -> Non
         add_constraint(rig, tip, make_empty(), chain_count=2)
     rig.fabrik.active_index = 0
     update()
-    assert beside_blenders_own(addon, rig, "B0") == ["fabrik.constraint_add"]
+    button, *sentence = beside_blenders_own(addon, rig, "B0")
+    assert button == "fabrik.constraint_add"
+    assert " ".join(sentence) == "“B0” is posed by “FABRIK IK”, whose settings are in the sidebar"
     own = beside_blenders_own(addon, rig, "B1")
     assert "influence" in own
     assert "active_index" not in own
@@ -372,7 +374,7 @@ def test_the_overlay_is_switched_in_the_title_and_among_blenders_overlays(
     panel.draw_header_preset(SimpleNamespace(layout=title), context)
     draw_switch(SimpleNamespace(layout=overlays), context)
     assert title.shown == ["show_overlay", "FABRIK_PT_constraint_presets"]
-    assert overlays.shown == ["show_overlay"]
+    assert overlays.shown == ["show_overlay", "show_reach"]
 
 
 def test_every_state_has_an_icon_and_a_name(addon: ModuleType) -> None:
