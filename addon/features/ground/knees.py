@@ -10,6 +10,7 @@ from fabrik_solver.core.vectors import (
     Vec,
     add,
     cross,
+    dot,
     length,
     quat_matrix,
     rotate,
@@ -87,18 +88,23 @@ class Knees:
         ankle = add(foot.place, rotate(foot.turn, clip.ankle))
         far, size = length(sub(ankle, root)), self._size
         more, share = self._around(time, shift_at)
-        off = knee.aside(far, size) + more
-        gives = share * knee.given(knee.apart(max(0.0, off), size) - far, size)
+        off = knee.aside(far, size)
+        wanted = knee.apart(knee.moved(off, more), size) - far
+        share *= self.stances.influence(floor(time) - self._start)
+        gives = share * knee.given(wanted, size)
         if gives == 0.0 or far == 0.0:
             return aim, share
         wanted = far + gives
-        stands = self.stances.stands(time)
+        stands, up = self.stances.stands(time), self.stances.probe.up
         if stands > 0.0:
-            up, apart = self.stances.probe.up, far + stands * gives
+            apart = far + stands * gives
             foot = pivoted(foot, root, clip.ankle, clip.sole, up, apart)
             ankle = add(foot.place, rotate(foot.turn, clip.ankle))
             far = length(sub(ankle, root))
         place = add(foot.place, scaled(sub(ankle, root), wanted / far - 1.0))
+        rise = dot(sub(place, aim.place), up)
+        if self.stances.probe.lift_only and rise < 0.0:
+            place = sub(place, scaled(up, rise))
         axes = aim.axes if aim.axes is None else quat_matrix(foot.turn)
         return aim._replace(place=place, axes=axes), share
 

@@ -335,7 +335,7 @@ class Stances:
     def raised(self, time: float) -> float:
         """Return how much higher it is for all that is below it, as far as the ground counts."""
         frame = floor(time - self._start)
-        share = self._share(frame)
+        share = self.influence(frame)
         return share * max(0.0, self.lift(time), self._need(frame).lack) if share > 0.0 else 0.0
 
     def _rolls(self, number: int) -> tuple[int, int]:
@@ -369,7 +369,7 @@ class Stances:
             self._look_between(needs, a, b)
         arcs: list[shape.Arc] = []
         for frame, found in needs.items():
-            height = self._share(frame) * found.lack
+            height = self.influence(frame) * found.lack
             time = shape.time_to_rise(height, self.probe.leg) * self.clip.walk.track.rate
             rise = max(frame - near, min(begin, frame - time), begin - late)
             fall = min(frame + near, max(end, frame + time), end + early)
@@ -396,7 +396,7 @@ class Stances:
             found = self._needs[frame] = foot, need(self.probe, self.clip.sole, flat, foot)
         return found
 
-    def _share(self, frame: int) -> float:
+    def influence(self, frame: int) -> float:
         """Return the influence of the ground at the animated height of the foot."""
         height = dot(self.clip.pose(frame).place, self._up) - self.probe.floor
         return shape.influence(height, self._blend)
@@ -444,7 +444,7 @@ class Stances:
         """Return the leg as animated at a frame, and how far the lock moves its ankle."""
         local = frame - self._start
         leg = self.clip.locked_leg(local)
-        share = self._share(local) * self._moved(local, self.clip.flat(local)).share
+        share = self.influence(local) * self._moved(local, self.clip.flat(local)).share
         return leg if share >= 1.0 else leg._replace(lock=scaled(leg.lock, share))
 
     def jumps(self, frame: int) -> tuple[Vec, Vec]:
@@ -456,7 +456,7 @@ class Stances:
         local = frame - self._start
         pose, ankle = self.clip.pose(local), self.clip.ankle
         foot, moved = self._on_ground(local, pose, self.clip.flat(local))
-        share = self._share(local)
+        share = self.influence(local)
         target = add(pose.place, rotate(pose.turn, ankle))
         goal = mix(target, add(foot.place, rotate(foot.turn, ankle)), share)
         root = add(pose.place, self.clip.root(local))

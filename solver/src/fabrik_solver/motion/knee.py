@@ -22,7 +22,10 @@ UNSEEN = 2e-4
 """From how far on an ankle gives wholly, in legs."""
 
 FIRM = 0.8
-"""How much less an ankle gives whose foot stands and whose knee is bent."""
+"""How much less an ankle gives above a flat foot, if its knee is bent."""
+
+STRAIGHTER = 0.75
+"""The share of its way to the line from hip to ankle that a knee is moved at most."""
 
 LEAST = 0.01
 """How far a knee counts to be off its line at least, in legs."""
@@ -63,20 +66,20 @@ def change(before: float, after: float, size: float) -> float:
     return abs(apart(after, size) - apart(before, size)) / size if size > 0.0 else 0.0
 
 
-def weight(before: float, after: float, size: float, stands: float) -> float:
+def weight(before: float, after: float, size: float, lies: float) -> float:
     """Return how much it counts where a knee is: by how much its ankle moves for it, squared.
 
-    An ankle above a foot that stands gives less, the more its knee is bent.
+    An ankle above a flat foot gives less, the more its knee is bent.
 
     Args:
         before: How far the knee is off its line as animated.
         after: How far it is off it on the ground.
         size: The length of the straight leg.
-        stands: How much the foot stands, from 0 to 1.
+        lies: How much the foot is flat on the ground, from 0 to 1.
     """
     off = max(before, after, LEAST * size)
     gain = 16.0 * off * off / max(size * size - 4.0 * off * off, LEAST * size * size)
-    return gain / (1.0 - FIRM * stands * clear(after, size)) ** 2
+    return gain / (1.0 - FIRM * lies * clear(after, size)) ** 2
 
 
 def clear(aside: float, size: float) -> float:
@@ -135,10 +138,25 @@ def steadied(
     return found
 
 
+def moved(aside: float, more: float) -> float:
+    """Return how far a knee is off its line that is to be moved away from it, or towards it.
+
+    Towards it it is moved by `STRAIGHTER` of its way at most: it does not snap straight.
+
+    Args:
+        aside: How far it is off its line.
+        more: By how much more it is to be.
+    """
+    most = STRAIGHTER * aside
+    if more >= 0.0 or most <= 0.0:
+        return aside + max(0.0, more)
+    return aside + more / sqrt(1.0 + (more / most) ** 2)
+
+
 def given(wanted: float, size: float) -> float:
     """Return how far an ankle gives, of how far its knee wants it to, at most `MOST`.
 
-    What nobody sees is not given, so that locked feet stay exactly where they are.
+    What nobody sees is not given.
     """
     most = MOST * size
     if most <= 0.0:
