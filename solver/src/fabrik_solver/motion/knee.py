@@ -21,7 +21,7 @@ MOST = 0.01
 UNSEEN = 2e-4
 """From how far on an ankle gives wholly, in legs."""
 
-FIRM = 0.8
+FIRM = 0.98
 """How much less an ankle gives above a flat foot, if its knee is bent."""
 
 STRAIGHTER = 0.75
