@@ -41,6 +41,7 @@ class SolveInput(NamedTuple):
         note: The note to report.
         extra: What a motion has read.
         start: The pose to solve from instead of the FK pose, if it is continuous.
+        facing: Where it bends if it is nearly straight and has no pole (see `Aim`).
     """
 
     parent: Frame
@@ -53,6 +54,7 @@ class SolveInput(NamedTuple):
     note: str = ""
     extra: object = None
     start: StartPose | None = None
+    facing: tuple[Vec, float] | None = None
 
 
 def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -> SolveInput | None:
@@ -94,8 +96,9 @@ def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -
     start_source = None if is_member else chain.start_source
     start = None if start_source is None else start_source.start_pose(solved.time, len(chain.bones))
     note = chain.note or aim.note
+    facing = None if is_member else aim.facing
     return SolveInput(
-        parent, fk_state, settings, world, aim.place, pole, aim.axes, note, extra, start
+        parent, fk_state, settings, world, aim.place, pole, aim.axes, note, extra, start, facing
     )
 
 
@@ -224,6 +227,9 @@ def goal_of(inputs: SolveInput) -> Goal:
     """Return the goal in world space, without the pole if the start pose faces it already."""
     settings = inputs.settings
     has_start = inputs.start is not None and len(inputs.start.rotations) > 0
+    if inputs.facing is not None and inputs.pole is None and not has_start:
+        hint, weight = inputs.facing
+        return Goal(inputs.target, hint, 0.0, weight, settings.softness, settings.swing, True)
     return Goal(
         inputs.target,
         None if has_start else inputs.pole,

@@ -183,11 +183,14 @@ class Aim(NamedTuple):
         place: The location of the tip.
         axes: The orientation of the tip bone; None if it is free.
         note: A note for the user; empty if there is none.
+        facing: A point in world space to which a limb without a pole bends that is nearly
+            straight, and its weight; None if there is none.
     """
 
     place: Vec
     axes: Mat3 | None
     note: str = ""
+    facing: tuple[Vec, float] | None = None
 
 
 class GoalSource(Protocol):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor, isfinite
 from typing import ClassVar, NamedTuple, TypeVar
@@ -75,6 +76,7 @@ class Hip(PrePassBone):
 
     is_known_ahead: ClassVar[bool] = True
 
+    _now: tuple[weakref.ref[Snapshot], list[ChainPlan], list[Stances], Vec] | None = None
     _made_for: object = None
     _key: object = None
     _drops: dict[int, float] = field(default_factory=dict)
@@ -102,9 +104,11 @@ class Hip(PrePassBone):
         legs = [self._leg(snapshot, leg, aim) for leg, aim in aims.items() if aim is not None]
         rise = hip_rise(legs, first.hip_follow)
         if len(known) == len(working):
-            drop, follow = self._foreseen(snapshot, working, known, up)
+            self._now = weakref.ref(snapshot), working, known, up
+            drop, follow = self._foreseen(snapshot, snapshot.time, working, known, up)
             shift = add(follow, _jolt(known, snapshot.time))
         else:
+            self._now = None
             drop, shift = hip_drop(legs, up, first.hip_reach, rise), ORIGIN
         shift = add(shift, scaled(up, rise - drop))
         if shift == ORIGIN:
@@ -130,16 +134,35 @@ class Hip(PrePassBone):
         location = moved_location(bone, local.location, inputs.parent[0], shift)
         return SolveResult(inputs, self.bones, local.rotation, (), NOTHING, {self.bone: location})
 
+    def ahead(self, snapshot: Snapshot) -> tuple[object, Callable[[int], Vec]] | None:
+        """Return how far it is moved at any frame, and what that depends on.
+
+        None if its feet are not known ahead.
+        """
+        if self._now is None or self._now[0]() is not snapshot:
+            return None
+        _, chains, stances, up = self._now
+        follow_ground = ground_settings(snapshot.item(chains[0])).hip_follow
+
+        def moved(frame: int) -> Vec:
+            drop, follow = self._foreseen(snapshot, frame, chains, stances, up)
+            legs = [_leg_at(one, frame, follow) for one in stances]
+            rise = hip_rise(legs, follow_ground)
+            return add(add(follow, _jolt(stances, frame)), scaled(up, rise - drop))
+
+        return self._made_for, moved
+
     def _foreseen(
         self,
         snapshot: Snapshot,
+        time: float,
         chains: Sequence[ChainPlan],
         stances: Sequence[Stances],
         up: Vec,
     ) -> tuple[float, Vec]:
         """Return how far it is lowered for its feet before and after, and moves with them."""
         first = ground_settings(snapshot.item(chains[0]))
-        time, track = snapshot.time, stances[0].clip.walk.track
+        track = stances[0].clip.walk.track
         fixed = (up, first.hip_follow, first.hip_reach, first.blend)
         is_same = self._made_for == (fixed, stances)
         if is_same and time in self._foreseen_at:
@@ -221,6 +244,7 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
         if bone not in hips:
             hips[bone] = Hip(rig, bone, [], [rig.slot(LOCATION, bone)], is_timed=True)
         hips[bone].chains.append(chain)
+        chain.goal_source.hip = hips[bone]
     yield from hips.values()
 
 

@@ -44,12 +44,6 @@ DEEPEST = 0.5
 """How far the hip is lowered at most, in legs."""
 
 
-GIVE = 0.01
-"""The change of a straight leg's extension of which half is left to its foot, in legs."""
-
-STIFF = 0.08
-"""How far a knee is from the line between hip and ankle from which on that is not so, in legs."""
-
 BENT = 8.0
 """The weight of a knee of which half counts for the hip: it is 0.08 legs off the line."""
 
@@ -286,25 +280,6 @@ def foreseen_drop(peaks: Mapping[int, float], time: float, ease: int, stride: in
         total += weight * peaks[number * stride]
         weights += weight
     return total / weights
-
-
-def eased_extension(before: float, after: float, size: float) -> float:
-    """Return the distance from hip to ankle of a leg whose lock would change it.
-
-    A knee that is nearly straight moves many times as far as its ankle comes nearer. There a change
-    of a few thousandths of the leg's length is left to the foot; a larger one is made.
-
-    Args:
-        before: The distance in the animation.
-        after: The distance with the lock.
-        size: The length of the straight leg.
-    """
-    change = after - before
-    if change == 0.0 or size == 0.0:
-        return after
-    aside = 0.5 * sqrt(max(0.0, 1.0 - (before / size) ** 2))
-    give = GIVE * size * (1.0 - smooth(aside / STIFF))
-    return before + change * change * change / (change * change + give * give)
 
 
 def smoothed(places: Mapping[int, Vec], time: float, ease: int, stride: int) -> Vec:
