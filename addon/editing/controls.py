@@ -95,6 +95,7 @@ def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
     controls = bpy.data.objects.new(name, bpy.data.armatures.new(name))
     controls.matrix_world = armature.matrix_world.copy()
     controls.show_in_front = armature.show_in_front
+    cast(Any, controls).fabrik_control = True
     link_beside(controls, armature)
     return controls
 

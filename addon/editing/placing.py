@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import cos, dist, sin
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import bpy
 
@@ -131,11 +131,12 @@ def new_empty(
     size: float,
     display: Literal["CUBE", "SPHERE"],
 ) -> bpy.types.Object:
-    """Add an Empty to the collection of an armature, at a position in world space."""
+    """Add an Empty that is a control of an armature to its collection, at a place in the world."""
     empty = bpy.data.objects.new(name, None)
     empty.empty_display_type = display
     empty.empty_display_size = max(size, 1e-3)
     empty.location = place
+    cast(Any, empty).fabrik_control = True
     link_beside(empty, armature)
     return empty
 

@@ -675,6 +675,12 @@ def register(
         type=FabrikSettings,
         override={"LIBRARY_OVERRIDABLE"},
     )
+    cast(Any, bpy.types.Object).fabrik_control = BoolProperty(
+        name="Control",
+        description="Added as a target or pole, which goes along with the body",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
     cast(Any, bpy.types.Scene).fabrik = PointerProperty(
         name="FABRIK IK",
         description="Display settings of inverse kinematics constraints in a scene",
@@ -701,5 +707,6 @@ def unregister() -> None:
     del cast(Any, bpy.types.Bone).fabrik_flexion
     del cast(Any, bpy.types.Scene).fabrik
     del cast(Any, bpy.types.Object).fabrik
+    del cast(Any, bpy.types.Object).fabrik_control
     for cls in reversed(_groups):
         bpy.utils.unregister_class(cls)

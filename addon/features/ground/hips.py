@@ -74,6 +74,7 @@ class Hip(PrePassBone):
     """
 
     is_known_ahead: ClassVar[bool] = True
+    lifts_body: ClassVar[bool] = True
 
     _made_for: object = None
     _key: object = None
@@ -128,7 +129,9 @@ class Hip(PrePassBone):
         shift = mat_apply(self.rig.from_world(inputs.world)[0], inputs.shift)
         local = pose.posed_local(self.bone)
         location = moved_location(bone, local.location, inputs.parent[0], shift)
-        return SolveResult(inputs, self.bones, local.rotation, (), NOTHING, {self.bone: location})
+        locations = {self.bone: location}
+        rotation = local.rotation
+        return SolveResult(inputs, self.bones, rotation, (), NOTHING, locations, inputs.shift)
 
     def _foreseen(
         self,
