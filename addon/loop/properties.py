@@ -679,7 +679,7 @@ def register(
         name="Control",
         description="Added as a target or pole, which goes along with the body",
         options={"HIDDEN"},
-        override=OVERRIDABLE,
+        override={"LIBRARY_OVERRIDABLE"},
     )
     cast(Any, bpy.types.Scene).fabrik = PointerProperty(
         name="FABRIK IK",
