@@ -19,6 +19,7 @@ from ..blender.errors import ChoiceError
 from ..blender.messages import msg
 from ..blender.skeleton import upright
 from ..loop.properties import settings
+from .lifting import set_down
 from .placing import link_beside
 from .playing import updated
 
@@ -144,7 +145,7 @@ def use_bones(
         bpy.data.objects.remove(control.empty)
     if sphere.users == 0:
         bpy.data.objects.remove(sphere)
-    updated()
+    set_down(armature, indices)
     return names
 
 

@@ -21,7 +21,7 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 from fabrik_solver.motion import ground as shape
-from fabrik_solver.motion.ground import LIFTED, SUNK, Leg, hip_drop, hip_rise
+from fabrik_solver.motion.ground import LIFTED, SUNK, Leg, hip_drop, hip_lift, hip_rise
 
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
@@ -46,7 +46,7 @@ SEEN_UP = 0.4
 SEEN_DOWN = 0.3
 """The same for how it gets there without falling."""
 
-EASE = 0.05
+EASE = 0.12
 """The same for the mean of that."""
 
 FOLLOW = 9.0 / 60.0
@@ -189,8 +189,7 @@ class Hip(PrePassBone):
             if frame not in self._highest:
                 follow = shape.smoothed(self._follows, frame, near, stride)
                 legs = [_leg_at(one, frame, follow) for one in stances]
-                rise = hip_rise(legs, first.hip_follow)
-                self._highest[frame] = rise - hip_drop(legs, up, first.hip_reach, rise)
+                self._highest[frame] = hip_lift(legs, up, first.hip_reach, first.hip_follow)
         unit = track.leg / (track.rate * track.rate)
         shape.bent_up(self._highest, self._bent_up, lower, LIFTED * unit, high)
         shape.bent_down(self._bent_up, self._lifts, middle, SUNK * unit, down)

@@ -19,6 +19,7 @@ from fabrik_solver.motion.ground import (
     bent_down,
     bent_up,
     hip_drop,
+    hip_lift,
     hip_rise,
     influence,
     is_ground,
@@ -308,9 +309,13 @@ def test_the_mean_of_heights_is_smooth_in_time() -> None:
 
 
 def test_the_hip_follows_the_feet_that_stand() -> None:
-    legs = [leg((0.0, 0.0, 0.5))._replace(rise=rise) for rise in (0.1, 0.4)]
-    assert hip_rise(legs, 1.0) == pytest.approx(0.25)
-    assert hip_rise([legs[0], legs[1]._replace(stands=True)], 0.5) == pytest.approx(0.2)
+    legs = [leg((0.0, 0.0, rise), target=(0.0, 0.0, 0.0)) for rise in (0.1, 0.4)]
+    assert hip_lift(legs, UP, 0.98, 0.4) == pytest.approx(0.1)
+    low, high = ([one._replace(stands=one is legs[i]) for one in legs] for i in (0, 1))
+    assert hip_lift(low, UP, 0.98, 1.0) == pytest.approx(0.1)
+    assert hip_lift(high, UP, 0.98, 0.4) == pytest.approx(0.16)
+    # The lower foot is reached by a straight leg at most.
+    assert hip_lift(high, UP, 0.98, 1.0) == pytest.approx(0.1 + 0.98 - 0.9)
 
 
 @given(st.floats(0.0, 1.0))

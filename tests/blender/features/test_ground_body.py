@@ -21,6 +21,8 @@ from rigs import (
     pose_bits,
     tip_world,
 )
+from shapes import make_terrain
+from test_ground_captures import skip_without
 from walkers import LAST, Height, flat, hills, make_ground, messages, stairs, states
 
 FRAMES = range(1, LAST + 1)
@@ -134,6 +136,35 @@ def test_baking_to_targets_keeps_the_body(controls: str, empty_file: None) -> No
         assert far < (6e-3 if name.startswith("Hand") else 2e-2), name
 
 
+@pytest.mark.parametrize("which", ["snap", "add"])
+def test_controls_over_a_lifted_body_are_placed_where_they_do_not_move_it(
+    which: str, empty_file: None
+) -> None:
+    """Snapping a hand alone, and adding a limb anew, while the feet hold the body up."""
+    rig = make_body()
+    set_up(rig, controls="BONE")
+    put_on(rig, make_ground(stairs))
+    go(LAST - 10)
+    hand = item_of(rig, "Hand.L")
+    if which == "add":
+        rig.fabrik.active_index = list(rig.fabrik.constraints).index(hand)
+        assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
+    before = seen_from_hip(rig, range(LAST - 10, LAST - 9), "Hips")
+    if which == "add":
+        rig.data.bones.active = rig.data.bones["Hand.L"]
+        for bone in rig.pose.bones:
+            owner = bone if hasattr(bone, "select") else bone.bone
+            owner.select = bone.name == "Hand.L"
+        assert bpy.ops.fabrik.limb_add(controls="BONE") == {"FINISHED"}
+    else:
+        rig.fabrik.active_index = list(rig.fabrik.constraints).index(hand)
+        rig.pose.bones[hand.subtarget].location.x += 0.1
+        assert bpy.ops.fabrik.snap_to_fk(which="ACTIVE") == {"FINISHED"}
+    assert item_of(rig, "Hand.L").target == rig
+    after = {name: tip_world(rig, name, use_tail=False) for name in ("Hand.L", "Hips")}
+    assert (after["Hand.L"] - after["Hips"] - before[0]["Hand.L"][0]).length < 2e-3
+
+
 HELD: dict[str, Callable[[bpy.types.Object, bpy.types.Object], None]] = {}
 
 
@@ -207,3 +238,61 @@ def test_a_hand_that_takes_hold_goes_along_as_far_as_it_is_free(empty_file: None
     item = item_of(rig, "Hand.L")
     hand = tip_world(rig, "Hand.L", use_tail=False)
     assert abs((hand - rail.location).length - item.error) < 1e-3
+
+
+def squats(rig: bpy.types.Object, frames: range, feet: tuple[str, ...]) -> list[float]:
+    """Return how high the hip is above the lower ankle at each frame."""
+    found: list[float] = []
+    for frame in frames:
+        go(frame)
+        places = [tip_world(rig, foot, use_tail=False).z for foot in feet]
+        found.append(tip_world(rig, "Hips", use_tail=False).z - min(places))
+    return found
+
+
+def test_the_hip_does_not_squat_on_stairs(empty_file: None) -> None:
+    """Each foot climbs two steps at a time, of 15 cm."""
+    rig = make_body()
+    frames = range(10, LAST - 10)
+    feet = ("Foot.L", "Foot.R")
+    before = squats(rig, frames, feet)
+    set_up(rig)
+    put_on(rig, make_ground(stairs))
+    after = squats(rig, frames, feet)
+    print(min(before), min(after), sum(before) / len(before), sum(after) / len(after))
+    assert min(after) > min(before) - 0.15
+    assert sum(after) / len(after) > sum(before) / len(before) - 0.05
+
+
+@pytest.mark.parametrize("terrain", TERRAINS)
+def test_the_recipe_on_a_full_capture(terrain: str, empty_file: None) -> None:
+    """The steps of the recipe “From a captured walk to an edited one”, with chest and hands."""
+    bpy.ops.import_anim.bvh(
+        filepath=skip_without("cmu_08_01.bvh"),
+        global_scale=0.0564,
+        update_scene_fps=True,
+        update_scene_duration=True,
+    )
+    rig = bpy.context.object
+    bones = ("Spine1", "Head", "LeftHand", "RightHand")
+    frames = range(3, 253, 5)
+    before = seen_from_hip(rig, frames, "Hips", bones)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
+    set_up(rig)
+    go(3)
+    start = tip_world(rig, "Hips", use_tail=False)
+    go(252)
+    way = (tip_world(rig, "Hips", use_tail=False) - start).to_2d().normalized()
+
+    def height(x: float, y: float) -> float:
+        along = (Vector((x, y)) - start.xy) @ way
+        return TERRAINS[terrain](max(along, -1.5), 0.3)
+
+    xs = [start.x + 0.04 * i for i in range(-60, 140)]
+    ys = [start.y + 0.04 * i for i in range(-140, 60)]
+    put_on(rig, make_terrain("Ground", xs, ys, height))
+    after = off(before, seen_from_hip(rig, frames, "Hips", bones))
+    assert after["Spine1"][0] < 0.03 and after["Spine1"][1] < 5.0
+    assert max(far for far, _ in after.values()) < 0.05

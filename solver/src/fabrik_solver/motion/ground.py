@@ -179,14 +179,13 @@ class Leg(NamedTuple):
 
 
 def hip_rise(legs: Sequence[Leg], follow: float) -> float:
-    """Return how far the hip rises with the ground below the feet that stand, or all if none does.
+    """Return how far the hip rises with the ground below its feet.
 
     Args:
         legs: All its legs, at least one.
         follow: The share of the mean rise that it takes: 1, or 0 to be lowered only.
     """
-    rises = [leg.rise for leg in legs if leg.stands] or [leg.rise for leg in legs]
-    return follow * fsum(rises) / len(rises)
+    return follow * fsum([leg.rise for leg in legs]) / len(legs)
 
 
 def hip_drop(legs: Sequence[Leg], up: Vec, share: float, rise: float) -> float:
@@ -203,6 +202,23 @@ def hip_drop(legs: Sequence[Leg], up: Vec, share: float, rise: float) -> float:
         rise: How far it has risen with the ground.
     """
     return max([0.0, *[_lack(leg, up, share, rise) for leg in legs if leg.length > 0.0]])
+
+
+def hip_lift(legs: Sequence[Leg], up: Vec, share: float, follow: float) -> float:
+    """Return how far the hip is lifted, negative if it is lowered, where it is known who stands.
+
+    It rises with the ground below the feet that carry the body, as far as all of them reach.
+
+    Args:
+        legs: All its legs, at least one.
+        up: The unit vector along which it moves.
+        share: As in `hip_drop`.
+        follow: As in `hip_rise`.
+    """
+    rise = hip_rise(legs, follow)
+    standing = [leg for leg in legs if leg.stands]
+    lacks = [_lack(leg, up, share, rise) for leg in legs if leg.length > 0.0]
+    return min(hip_rise(standing, follow) if standing else rise, rise - max(lacks, default=0.0))
 
 
 class LockedLeg(NamedTuple):
