@@ -87,6 +87,8 @@ class Hip(PrePassBone):
     _highest: dict[int, float] = field(default_factory=dict)
     _bent_up: dict[int, float] = field(default_factory=dict)
     _lifts: dict[int, float] = field(default_factory=dict)
+    _over: dict[int, float] = field(default_factory=dict)
+    _peaks: dict[int, float] = field(default_factory=dict)
     _follows: dict[int, Vec] = field(default_factory=dict)
     _foreseen_at: dict[float, tuple[float, Vec]] = field(default_factory=dict)
 
@@ -167,7 +169,9 @@ class Hip(PrePassBone):
         )
         # The same frames whatever the time is.
         middle = range(stride * ceil((time - ease) / stride), floor(time + ease) + 1, stride)
-        lower = _wider(middle, down)
+        over = _wider(middle, ease + stride)
+        upper = _wider(over, ease)
+        lower = _wider(upper, down)
         looked = _wider(lower, high)
         if not is_same:
             clips = [one.clip for one in stances]
@@ -176,7 +180,9 @@ class Hip(PrePassBone):
             is_near = key == self._key  # The ground has changed elsewhere only.
             self._highest = _within(self._highest, looked if is_near else range(0))
             self._bent_up = _within(self._bent_up, lower if is_near else range(0))
-            self._lifts = _within(self._lifts, middle if is_near else range(0))
+            self._lifts = _within(self._lifts, upper if is_near else range(0))
+            self._over = _within(self._over, over if is_near else range(0))
+            self._peaks = _within(self._peaks, middle if is_near else range(0))
             self._follows = _within(self._follows, around if is_near else range(0))
             self._foreseen_at = {}
             self._made_for, self._key = (fixed, stances), key
@@ -192,8 +198,14 @@ class Hip(PrePassBone):
                 self._highest[frame] = hip_lift(legs, up, first.hip_reach, first.hip_follow)
         unit = track.leg / (track.rate * track.rate)
         shape.bent_up(self._highest, self._bent_up, lower, LIFTED * unit, high)
-        shape.bent_down(self._bent_up, self._lifts, middle, SUNK * unit, down)
+        shape.bent_down(self._bent_up, self._lifts, upper, SUNK * unit, down)
+        for frame in over:
+            if frame not in self._over:
+                mean = shape.averaged(self._lifts, frame, ease, stride)
+                self._over[frame] = max(0.0, mean - self._highest[frame])
+        shape.peaks(self._over, self._peaks, middle, ease + stride)
         lift = shape.averaged(self._lifts, time, ease, stride)
+        lift -= shape.averaged(self._peaks, time, ease, stride)
         found = self._foreseen_at[time] = lift, shape.smoothed(self._follows, time, near, stride)
         return found
 

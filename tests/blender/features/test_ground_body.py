@@ -259,9 +259,9 @@ def test_the_hip_does_not_squat_on_stairs(empty_file: None) -> None:
     set_up(rig)
     put_on(rig, make_ground(stairs))
     after = squats(rig, frames, feet)
-    print(min(before), min(after), sum(before) / len(before), sum(after) / len(after))
-    assert min(after) > min(before) - 0.15
-    assert sum(after) / len(after) > sum(before) / len(before) - 0.05
+    # Half a step is lost while one foot lands and the other leaves.
+    assert min(after) > min(before) - 0.08
+    assert sum(after) / len(after) > sum(before) / len(before) - 0.03
 
 
 @pytest.mark.parametrize("terrain", TERRAINS)
