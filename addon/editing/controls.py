@@ -21,6 +21,7 @@ from ..blender.messages import msg
 from ..blender.skeleton import upright
 from ..loop.properties import settings
 from .girth import skins_of
+from .lifting import set_down
 from .placing import link_beside
 from .playing import updated
 
@@ -168,7 +169,7 @@ def use_bones(
             item.pole_target, item.pole_subtarget = holder, names[item.pole_target]
     for ob in [*controls, *(shape for shape in (cube, sphere) if shape.users == 0)]:
         bpy.data.objects.remove(ob)
-    updated()
+    set_down(armature, indices)
     return [*names.values()]
 
 

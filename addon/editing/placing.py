@@ -132,7 +132,7 @@ def new_empty(
     size: float,
     display: Literal["CUBE", "SPHERE"],
 ) -> bpy.types.Object:
-    """Add an Empty to the collection of an armature, at a position in world space."""
+    """Add an Empty that is a control of an armature to its collection, at a place in the world."""
     empty = bpy.data.objects.new(name, None)
     empty.empty_display_type = display
     empty.empty_display_size = max(size, 1e-3)

@@ -16,7 +16,7 @@ from fabrik_solver import (
     point_in,
     pose_in_world,
 )
-from fabrik_solver.core.vectors import ORIGIN, Mat3, Vec
+from fabrik_solver.core.vectors import ORIGIN, Mat3, Vec, add
 
 from ..blender.errors import ProblemError
 from .chain_plan import ChainPlan, ChainPose, FkState, MotionContext, StartPose, aim_of
@@ -89,7 +89,11 @@ def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -
         fk_state = _fk_state(chain, pose, settings.chain_bias)
     world = solved.world(rig.object, rig.uid)
     pole = None if chain.pole is None else solved.point(chain.pole)
+    if pole is not None and chain.pole_tie is not None:
+        pole = add(pole, solved.lift(chain, chain.pole_tie))
     aim = aim_of(solved, chain)
+    if chain.target_tie is not None:
+        aim = aim._replace(place=add(aim.place, solved.lift(chain, chain.target_tie)))
     if chain.goal_source is not None:
         aim = chain.goal_source.goal(solved, chain, aim)
     extra = None if chain.motion is None else chain.motion.read(solved, chain)

@@ -201,12 +201,13 @@ def _shown(
     if chain.motion is not None and chain.motion.gaze is not None:
         along = point_in(rig.now.frame(chain.bones[-1]), chain.motion.gaze(rig.item(chain)))
         tip = _gaze(point_in(rig.world, along), joints[-2], aim)
-    if chain.goal_source is not None and item.state == "REACHED":
-        aim = tip  # Feet and walks change the goal.
+    is_moved = chain.goal_source is not None or chain.target_tie is not None
+    if is_moved and item.state == "REACHED":
+        aim = tip  # Feet, walks and lifted bodies change the goal.
     is_elsewhere = chain.goal_source is not None and chain.goal_source.replaces_target
     has_target = not is_elsewhere and (chain.motion is None or chain.motion.needs_target)
     # Motions and walks report their own error; that of others may be older than the evaluated pose.
-    is_own = chain.motion is not None or is_elsewhere
+    is_own = chain.motion is not None or is_elsewhere or chain.target_tie is not None
     missed = 0.0
     if item.state != "REACHED":
         missed = item.error if is_own else dist(tip, aim)

