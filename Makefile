@@ -8,11 +8,15 @@ WHEELS := 4.2 4.5 5.2
 SKIP :=
 # A folder of Blender's own catalogues, from which make translations fills in what they know.
 LOCALES :=
+# At how many processes tests run: one for each processor, another number, or 0 for none of its own.
+JOBS := auto
 # How long make fuzz takes.
 SECONDS := 600
 
 # The shell keeps the empty answer and the exit code of a failed set-up apart.
 env = python=$$($(PYTHON) tools/environment.py $(1)) && "$$python"
+# Those that are done take over what others have not begun; fixtures of modules are made twice.
+parallel = -n $(JOBS) --dist worksteal
 real = "$(BLENDER)" --background --factory-startup --python-exit-code 1 --python
 
 .PHONY: help
@@ -21,8 +25,7 @@ help:  ## list the targets
 
 .PHONY: demo
 demo:  ## show what the add-on does, with the newest Blender this machine's Python allows
-	-$(call env,core) tools/wheel.py newest
-	export PYTHONPATH="$(CURDIR)/build/compiled" && $(call env,bpy-$$($(PYTHON) tools/environment.py newest)) samples/demo.py
+	export PYTHONPATH="$$($(PYTHON) tools/state.py)" && $(call env,bpy-$$($(PYTHON) tools/environment.py newest)) samples/demo.py
 
 .PHONY: bench
 bench: wheels  ## measure beside Blender's own IK, in minutes; writes docs/benchmarks/
@@ -37,7 +40,7 @@ test-all: $(filter-out $(SKIP),test-core $(WHEELS:%=test-wheel-%))  ## run the t
 
 .PHONY: test-core
 test-core:
-	$(call env,core) -m pytest solver/tests -m "not long" $(PYTEST)
+	$(call env,core) -m pytest solver/tests -m "not long" $(parallel) $(PYTEST)
 
 .PHONY: test-compiled
 test-compiled:  ## install each compiled wheel of the solver, and run all of its tests on it
@@ -48,7 +51,7 @@ test-newest:
 	$(MAKE) --no-print-directory test-wheel-$$($(PYTHON) tools/environment.py newest)
 
 test-wheel-%:
-	$(call env,bpy-$*) -m pytest tests/blender $(PYTEST)
+	$(call env,bpy-$*) -m pytest tests/blender $(parallel) $(PYTEST)
 
 .PHONY: test-real
 test-real:
@@ -90,8 +93,12 @@ test-ui: package  ## drive the built zip in a real window on a virtual screen, w
 wheels:  ## build the wheels of the solver that this machine can build, compiled and not
 	$(call env,core) tools/wheel.py
 
+.PHONY: manual
+manual:
+	$(call env,manual) tools/manual.py
+
 .PHONY: package
-package: wheels  ## build and validate dist/fabrik_ik-….zip, for this platform and for any
+package: wheels manual  ## build and validate dist/fabrik_ik-….zip, for this platform and for any
 	$(call env,bpy-$$($(PYTHON) tools/environment.py newest)) tools/package.py
 
 .PHONY: samples

@@ -33,7 +33,7 @@ def build() -> None:
         },
     )
     _mannequin(rig)
-    goal = target("Target", (0.4, -0.3, 1.4), size=0.055)
+    goal = target("Target", (0.4, -0.3, 1.4), size=0.055, is_seen=False)
     bend = pole("Pole", (0.8, 0.35, 1.05))
     add_constraint(
         rig,

@@ -7,12 +7,14 @@ python samples/demo.py --pictures  writes the manual's pictures of them into doc
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
 import bpy
 
 ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "build" / "demo"
 if __name__ == "__main__":
     sys.path[0] = str(ROOT)
 
@@ -35,10 +37,13 @@ STILLS = {
 """The frame at which each sample shows best what it is about."""
 
 
-FAST = "The compiled solver runs, as in the extension that is installed on Linux."
-SLOW = (
-    "The solver runs as Python source, several times slower than compiled: "
-    "it could not be compiled here, or for this Python."
+FIRST = ("octopus", 50)
+"""The picture that is shown at once, and its frame."""
+
+COMPILED_ONE = "The compiled solver runs, as in the extension that is installed."
+SOURCE = (
+    "The solver runs as Python source, and several times slower than the compiled one of the\n"
+    "extension that is installed; errors are the same. `make wheels` compiles it for the next demo."
 )
 
 
@@ -53,67 +58,66 @@ def main(arguments: list[str]) -> None:
     with quiet():
         addon.register()
     try:
-        print(f"FABRIK IK on Blender {bpy.app.version_string}, {len(NAMES)} sample rigs")
-        print(FAST if COMPILED else SLOW, "\n", sep="")
-        rows = [measured(name) for name in NAMES]
-        print(table(rows))
-        print("\nDrawing pictures on the processor …", flush=True)
-        draw_demo(rows)
+        step(f"FABRIK IK on Blender {bpy.app.version_string}: a picture of a sample")
+        draw_first()
+        step("\nPlaying the samples that reach, with FABRIK IK and with Blender's own IK")
+        step(COMPILED_ONE if COMPILED else SOURCE)
+        rows = measured_rows()
+        step("\nDrawing them all in motion")
+        draw_gif(rows, FOLDER / "demo.gif", (240, 150), every=5, samples=4)
         if "--pictures" in arguments:
+            step("\nDrawing the manual's pictures")
             draw_for_readme(rows)
     finally:
         # The wheels crash, or hang, when they end with a handler registered.
         addon.unregister()
-    print(f"Done in {perf_counter() - begin:.0f} s.")
+    step(f"Done in {perf_counter() - begin:.0f} s.")
 
 
 HEADINGS = (
     ("", "", "", "FABRIK IK", "", "Blender's IK", ""),
     ("rig", "chains × bones", "frames", "error mm", "ms/frame", "error mm", "ms/frame"),
 )
+WIDTHS = (11, 14, 6, 9, 8, 12, 8)
+EXPLANATION = f"""
+error: largest distance from a tip to its target, in world space, over all frames
+ms/frame: median of Scene.frame_set over {ROUNDS} times all frames, the two in turn, in the same
+process; a frame of a film lasts 42 ms"""
 
 
-def table(rows: list[Row]) -> str:
-    """Return the measurements as plain text."""
-    cells = [
-        *HEADINGS,
-        *(
-            (
-                row.name,
-                row.size,
-                str(row.frames),
-                f"{row.ours.worst_mm:.3f}",
-                f"{row.ours.median_ms:.2f}",
-                f"{row.blenders.worst_mm:.3f}",
-                f"{row.blenders.median_ms:.2f}",
-            )
-            for row in rows
-        ),
-    ]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
-    lines = []
-    for line in cells:
-        texts = [line[0].ljust(widths[0])]
-        texts += [text.rjust(width) for text, width in zip(line[1:], widths[1:], strict=True)]
-        lines.append("  ".join(texts).rstrip())
-    lines.insert(len(HEADINGS), "-" * max(map(len, lines)))
-    lines.append(
-        "\nerror: largest distance from a tip to its target, in world space, over all frames"
-        f"\nms/frame: median of Scene.frame_set over {ROUNDS} times all frames, the two in turn, "
-        "in the same process"
-    )
-    return "\n".join(lines)
+def measured_rows() -> list[Row]:
+    """Measure all samples, and print the table line by line."""
+    for heading in HEADINGS:
+        step(line(heading))
+    step("-" * len(line(HEADINGS[-1])))
+    rows = []
+    for name in NAMES:
+        row = measured(name)
+        scores = [
+            text
+            for score in (row.ours, row.blenders)
+            for text in (f"{score.worst_mm:.3f}", f"{score.median_ms:.2f}")
+        ]
+        step(line((row.name, row.size, str(row.frames), *scores)))
+        rows.append(row)
+    step(EXPLANATION)
+    return rows
 
 
-def draw_demo(rows: list[Row]) -> None:
-    """Write a picture of one posed rig and a small GIF of all."""
-    folder = ROOT / "build" / "demo"
-    folder.mkdir(parents=True, exist_ok=True)
-    pictures.save_png(
-        pictures.still("tentacle", STILLS["tentacle"], (640, 360), 16), folder / "tentacle.png"
-    )
-    _say(folder / "tentacle.png")
-    draw_gif(rows, folder / "demo.gif", (240, 150), every=5, samples=8)
+def line(cells: Sequence[str]) -> str:
+    """Return a line of the table as plain text."""
+    first, *others = zip(cells, WIDTHS, strict=True)
+    texts = [first[0].ljust(first[1]), *(text.rjust(width) for text, width in others)]
+    return "  ".join(texts).rstrip()
+
+
+def draw_first() -> None:
+    """Write a picture of one posed rig."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    name, frame = FIRST
+    path = FOLDER / f"{name}.png"
+    pictures.save_png(pictures.still(name, frame, (640, 360), 16), path)
+    _say(path)
 
 
 def draw_for_readme(rows: list[Row]) -> None:
@@ -181,8 +185,13 @@ def draw_motion(name: str, path: Path) -> None:
     _say(path)
 
 
+def step(text: str) -> None:
+    """Print at once what is done or was found."""
+    print(text, flush=True)
+
+
 def _say(path: Path) -> None:
-    print(f"  {path.relative_to(ROOT)} ({path.stat().st_size / 1000:.0f} kB)", flush=True)
+    step(f"  {path.relative_to(ROOT)} ({path.stat().st_size / 1000:.0f} kB)")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import radians
 from typing import Any
 
-from mathutils import Vector
+from mathutils import Matrix, Quaternion, Vector
 
 from . import shapes, skin
 from .parts import Bones, material
@@ -36,7 +36,7 @@ def bones(has_toes: bool = False) -> tuple[Bones, dict[str, Point]]:
     }
     bends: dict[str, Point] = {}
     for side, y in (("L", 0.1), ("R", -0.1)):
-        knee = (0.17, y, (HIP + ANKLE) / 2)
+        knee = (0.03, y, (HIP + ANKLE) / 2)
         found[f"Thigh.{side}"] = ((0, y, HIP), knee, "Pelvis")
         found[f"Shin.{side}"] = (knee, (0, y, ANKLE), f"Thigh.{side}")
         ball = (0.12, y, 0.035) if has_toes else (0.17, y, 0.04)
@@ -48,6 +48,23 @@ def bones(has_toes: bool = False) -> tuple[Bones, dict[str, Point]]:
         found[f"Forearm.{side}"] = (elbow, wrist, f"Upper arm.{side}")
         bends[f"Upper arm.{side}"] = bends[f"Forearm.{side}"] = FACE
     return found, bends
+
+
+def about(axis: Any, angle: float) -> Quaternion:
+    """Return the rotation about an axis of the world: X ahead, Y to the left, Z up."""
+    return Matrix.Rotation(angle, 3, axis).to_quaternion()
+
+
+def local(bone: Any, above: Quaternion, turn: Quaternion) -> Quaternion:
+    """Return the rotation channel of a pose bone.
+
+    Args:
+        bone: The pose bone.
+        above: How its parent is turned from its rest pose, in armature space.
+        turn: How it is turned itself.
+    """
+    rest = bone.bone.matrix_local.to_quaternion()
+    return rest.inverted() @ above.inverted() @ turn @ rest
 
 
 def dress(rig: Any) -> None:
@@ -117,7 +134,7 @@ def _flesh(rig: Any) -> list[Flesh]:
             Flesh((0, 0.9 * y, 1.39), (0, 1.85 * y, 1.385), (0.062, 0.058)),
             Flesh((0.03, 3.93 * y, 0.91), (0.045, 4.2 * y, 0.84), (0.032, 0.026)),
             Flesh((0.05, 3.9 * y, 0.90), (0.085, 3.95 * y, 0.85), (0.016, 0.013)),
-            Flesh((0.10, y, 0.36), (0.05, y, 0.24), (0.052, 0.046)),
+            Flesh((0.0, y, 0.40), (-0.012, y, 0.29), (0.052, 0.046)),
             Flesh((-0.035, y, 0.045), (0.10, y, 0.036), (0.042, 0.038)),
             Flesh((0.01, side * 0.102, 1.60), (0.005, side * 0.106, 1.635), (0.016, 0.019)),
         ]

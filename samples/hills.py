@@ -9,13 +9,14 @@ import bpy
 from mathutils import Quaternion, Vector
 
 from . import figure, shapes
-from .figure import ANKLE, ARMS
+from .figure import ARMS, about, local
 from .parts import add_constraint, armature, camera, curves_of, material, stage
-from .shapes import Point, link
+from .shapes import link
+from .stride import Stride
 
 READ_ME = """\
 With the FABRIK IK extension enabled, play: the figure walks over the hills.
-Its animation knows nothing of them. It is one cycle of a walk on a flat floor, 24 frames long, \
+Its animation knows nothing of them. It is one cycle of a walk on a flat floor, 28 frames long, \
 repeated by a Cycles modifier on each curve. Turn On the Ground off for both legs (sidebar, tab \
 FABRIK, group Ground), and you see it.
 While a foot stands it is locked to where it stands, and it lies on the slope. The Pelvis goes \
@@ -25,42 +26,73 @@ press Simulate, so that it is known again when each foot stands.
 Bake to Targets makes ordinary keys of it, few enough to go on by hand.
 """
 
-STAND, SWING = 14, 10
-"""Frames of a cycle in which a foot stands, and in which it swings."""
+CYCLE = 28
+"""Frames of a cycle, from one heel strike of the left foot to the next one."""
 
-CYCLE = STAND + SWING
-STRIDE = 0.76
-START = -1.9
+STEP = Stride(
+    length=1.12,
+    flat=0.1,
+    heel_off=0.34,
+    toe_off=0.62,
+    strike=radians(-18.0),
+    push=radians(56.0),
+    kick=radians(62.0),
+    lift=0.03,
+)
+"""The cycle of a foot."""
+
+AHEAD = 0.28
+"""How far before the hip a foot lands."""
+
+START = -2.35
+
+LOW = -0.023
+"""How much lower than in the rest pose, with its straight legs, the hip is on the average."""
+
+OUTWARD = radians(6.0)
+"""How far toes point outward."""
+
+SIDES = {"L": (0.06, 0), "R": (-0.06, CYCLE // 2)}
+"""How far to the left a foot stands, and by how many frames it is late."""
 
 
 def build() -> None:
     """Make the sample in the open file."""
     scene = stage((0.62, 0.74, 0.84), READ_ME)
-    rig = armature("Rig", *figure.bones())
+    rig = armature("Rig", *figure.bones(has_toes=True))
     figure.dress(rig)
     ground = _hills()
     _trees()
-    _key(rig, "location", [(START, 0, 0), (START + STRIDE, 0, 0)], [1, 1 + CYCLE], "LINEAR")
+    _key(rig, "location", [(START, 0, 0), (START + STEP.length, 0, 0)], [1, 1 + CYCLE], "LINEAR")
     _swing_body(rig)
-    for side, late in (("L", 0), ("R", CYCLE // 2)):
-        _leg(rig, side, late, ground)
-    camera((0.3, -5.7, 1.65), (0.02, 0.0, 0.86), lens=42.0)
+    for side in SIDES:
+        _leg(rig, side, ground)
+    camera((0.3, -6.3, 1.65), (0.02, 0.0, 0.92), lens=42.0)
     scene.view_layers[0].objects.active = rig
     bpy.ops.fabrik.simulate()  # type: ignore[attr-defined]
 
 
-def _leg(rig: Any, side: str, late: int, ground: bpy.types.Object) -> None:
-    """Key a foot's target for one cycle, and put the leg on the ground."""
+def _leg(rig: Any, side: str, ground: bpy.types.Object) -> None:
+    """Key a foot's target and its toes for one cycle, and put the leg on the ground."""
     goal = link(bpy.data.objects.new(f"Foot target.{side}", None))
     goal.empty_display_type, goal.empty_display_size = "ARROWS", 0.12
     goal.rotation_mode = "QUATERNION"
     rest = rig.data.bones[f"Foot.{side}"].matrix_local.to_quaternion()
     frames = range(1, 2 + CYCLE)
-    y = 0.1 if side == "L" else -0.1
-    steps = [_foot(frame - 1 - late, y, late) for frame in frames]
-    _key(goal, "location", [place for place, _ in steps], frames)
-    turns = [Quaternion((0, 1, 0), pitch) @ rest for _, pitch in steps]
+    left, late = SIDES[side]
+    outward = about("Z", OUTWARD if side == "L" else -OUTWARD)
+    places, turns, toes = [], [], []
+    for frame in frames:
+        cycle, phase = divmod(frame - 1 - late, CYCLE)
+        foot = STEP.foot(phase / CYCLE)
+        struck = START + STEP.length * (cycle + late / CYCLE) + AHEAD
+        places.append(foot.ankle + Vector((struck, left, 0.0)))
+        turns.append(outward @ about("Y", foot.pitch) @ rest)
+        bend = about("Y", foot.toes - foot.pitch)
+        toes.append(local(rig.pose.bones[f"Toe.{side}"], Quaternion(), bend))
+    _key(goal, "location", places, frames)
     _key(goal, "rotation_quaternion", turns, frames)
+    _key(rig.pose.bones[f"Toe.{side}"], "rotation_quaternion", toes, frames)
     item = add_constraint(
         rig,
         f"Leg.{side}",
@@ -73,39 +105,44 @@ def _leg(rig: Any, side: str, late: int, ground: bpy.types.Object) -> None:
     )
     item.ground.object = ground
     item.ground.hip = "Pelvis"
-    item.ground.hip_reach = 0.95
-    item.ground.hip_follow = 0.8
     item.ground.use = True
 
 
-def _foot(frame: int, y: float, late: int) -> tuple[Point, float]:
-    """Return where the ankle is on a flat floor, and how far its toes point down, in radians."""
-    cycle, phase = divmod(frame, CYCLE)
-    u = max(0.0, (phase - STAND) / SWING)
-    share = u * u * (3.0 - 2.0 * u)
-    ahead = 0.5 * STRIDE * STAND / CYCLE
-    x = START + STRIDE * (cycle + share + late / CYCLE) + ahead
-    height = ANKLE + 0.045 * (1.0 - cos(2.0 * pi * u))
-    return (x, y, height), radians(38.0) * sin(pi * u) ** 2 * (1.0 - 1.6 * u)
-
-
 def _swing_body(rig: Any) -> None:
-    """Key the hip, the chest and the arms for one cycle."""
-    frames = range(1, 2 + CYCLE, 3)
-    angles = [2.0 * pi * (frame - 1) / CYCLE for frame in frames]
-    bones = rig.pose.bones
-    # The hip is highest over a standing leg, and leans to it.
-    lifts = [(0.0, -0.012 * cos(2.0 * (a - 0.6)), 0.012 * sin(a)) for a in angles]
-    _key(bones["Pelvis"], "location", lifts, frames)
-    for bone in bones:
-        if bone.name.partition(".")[0] in ("Upper arm", "Forearm", "Chest"):
-            bone.rotation_mode = "XYZ"
-    _key(bones["Chest"], "rotation_euler", [(0.04, 0.12 * cos(a), 0.0) for a in angles], frames)
-    for side, sign in (("L", -1.0), ("R", 1.0)):
-        arm = [(sign * 0.42 * cos(a), 0.0, sign * ARMS) for a in angles]
-        _key(bones[f"Upper arm.{side}"], "rotation_euler", arm, frames)
-        bend = [(0.25 + sign * 0.18 * cos(a), 0.0, 0.0) for a in angles]
-        _key(bones[f"Forearm.{side}"], "rotation_euler", bend, frames)
+    """Key the hip, the chest, the head and the arms for one cycle."""
+    frames = range(1, 2 + CYCLE, 2)
+    poses = [_body(2.0 * pi * (frame - 1) / CYCLE) for frame in frames]
+    pelvis = rig.pose.bones["Pelvis"]
+    rest = pelvis.bone.matrix_local.to_quaternion()
+    _key(pelvis, "location", [rest.inverted() @ place for place, _ in poses], frames)
+    for name in poses[0][1]:
+        bone = rig.pose.bones[name]
+        turns = [
+            local(bone, pose.get(bone.parent.name, Quaternion()), pose[name]) for _, pose in poses
+        ]
+        _key(bone, "rotation_quaternion", turns, frames)
+
+
+def _body(a: float) -> tuple[Vector, dict[str, Quaternion]]:
+    """Return where the pelvis is from its rest, and how the bones above the legs are turned.
+
+    Args:
+        a: The angle of the cycle, 0 as the left heel strikes the floor.
+    """
+    # Lowest while both feet stand, and over the foot that stands alone.
+    place = Vector((0.0, 0.02 * sin(a + 0.2), LOW + 0.012 * cos(2.0 * (a - 2.0 * pi * 0.29))))
+    # The hip of the leg that lands is ahead, and that of the leg that swings hangs.
+    pelvis = about("Z", -0.09 * cos(a)) @ about("X", 0.07 * sin(a - 0.3))
+    chest = about("Z", 0.1 * cos(a)) @ about("X", -0.02 * sin(a)) @ about("Y", 0.05)
+    turns = {"Pelvis": pelvis, "Chest": chest, "Head": about("Z", 0.02 * cos(a))}
+    for side, sign in (("L", 1.0), ("R", -1.0)):
+        # Each arm goes with the leg of the other side; the forearm swings on.
+        swing = -sign * 0.4 * cos(a) - 0.04
+        bend = 0.26 - sign * 0.17 * cos(a - 0.5)
+        hanging = about("X", -sign * (ARMS - 0.07))
+        turns[f"Upper arm.{side}"] = chest @ about("Y", -swing) @ hanging
+        turns[f"Forearm.{side}"] = chest @ about("Y", -swing - bend) @ hanging
+    return place, turns
 
 
 def _key(owner: Any, name: str, rows: Any, frames: Any, interpolation: str = "BEZIER") -> None:
@@ -125,13 +162,13 @@ def _key(owner: Any, name: str, rows: Any, frames: Any, interpolation: str = "BE
 def height(x: float, y: float) -> float:
     """Return how high the hills are."""
     waves = (
-        0.16 * sin(2.1 * x + 0.5 * y + 0.6) + 0.03 * sin(3.7 * x - 1.1 * y) + 0.03 * sin(2.4 * y)
+        0.15 * sin(1.3 * x + 0.5 * y + 1.5) + 0.014 * sin(3.7 * x - 1.1 * y) + 0.03 * sin(2.4 * y)
     )
     return 0.27 + waves
 
 
 def _hills() -> bpy.types.Object:
-    xs = [-2.9 + 0.06 * i for i in range(98)]
+    xs = [-3.4 + 0.07 * i for i in range(98)]
     ys = [-1.85 + 0.1 * i for i in range(32)]
     return shapes.land("Hills", xs, ys, height, material("Grass", (0.28, 0.50, 0.16), 0.9))
 

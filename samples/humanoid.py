@@ -10,7 +10,6 @@ from mathutils import Vector
 from . import shapes
 from .parts import (
     GREEN,
-    ORANGE,
     Bones,
     add_constraint,
     armature,
@@ -104,14 +103,14 @@ def _effectors(rig: Any) -> None:
     for side, reach in (("L", _left_hand), ("R", _right_hand)):
         sign = 1.0 if side == "L" else -1.0
         ankle = rig.data.bones[f"Shin.{side}"].tail_local
-        pin = target(f"Foot target.{side}", ankle, size=0.056, color=GREEN)
+        pin = target(f"Foot target.{side}", ankle, size=0.056, color=GREEN, is_seen=False)
         knee = pole(f"Knee pole.{side}", (sign * 0.5, -1.1, 0.6), size=0.03)
         _add(rig, f"Foot.{side}", f"Shin.{side}", pin, pole_target=knee, weight=10.0)
-        goal = target(f"Hand target.{side}", reach(0.0), size=0.05, color=ORANGE)
+        goal = target(f"Hand target.{side}", reach(0.0), size=0.05, is_seen=False)
         keyed(goal, "location", reach)
         elbow = pole(f"Elbow pole.{side}", (sign * 0.75, 0.7, 0.9), size=0.03)
         _add(rig, f"Hand.{side}", f"Forearm.{side}", goal, pole_target=elbow)
-    goal = target("Head target", _head(0.0), size=0.05, color=YELLOW)
+    goal = target("Head target", _head(0.0), size=0.05, color=YELLOW, is_seen=False)
     keyed(goal, "location", _head)
     _add(rig, "Head", "Head", goal)
 

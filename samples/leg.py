@@ -37,7 +37,7 @@ def build() -> None:
     )
     _mannequin(rig)
     _joints(rig)
-    goal = target("Target", ANKLE, size=0.075)
+    goal = target("Target", ANKLE, size=0.075, is_seen=False)
     bend = pole("Pole", (0.2, -0.9, 0.6))
     add_constraint(rig, "Leg", bone="Shin", chain_count=2, target=goal, pole_target=bend)
     keyed(

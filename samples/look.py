@@ -9,16 +9,24 @@ from . import shapes
 from .parts import Bones, add_constraint, armature, camera, keyed, material, stage, target
 
 READ_ME = """\
-With the FABRIK IK extension enabled, play: the head follows the fly, and where it cannot turn any \
-farther the eyes still try. When the fly passes behind, the head comes back on the other side.
+With the FABRIK IK extension enabled, play: the eyes follow the fly, and the head follows the eyes.
 Head, neck and chest share the turn (Share), up to a Limit Angle with a soft edge, and come a \
-little late (Damping). The eyes have constraints of their own, without damping, so that they lead.
+little late (Damping). They take seven tenths of it (Influence), as people do, and the eyes the \
+rest: these have constraints of their own, without damping, so that they lead.
 Select the Rig and enter Pose Mode to see the three constraints in the sidebar's tab FABRIK. Move \
 the Fly by hand, or turn the head: what you pose is where it looks from.
 """
 
-EYE = 0.118
+EYE = 0.1
 """The radius of an eye."""
+
+EARS = 0.82
+"""How high a skull turns on its neck."""
+
+SKIN = (0.93, 0.62, 0.44)
+
+AROUND, ABOVE = radians(58.0), radians(16.0)
+"""How far to the side, and how far above and below the eyes, the fly goes."""
 
 
 def build() -> None:
@@ -31,48 +39,60 @@ def build() -> None:
     _wings(fly)
     keyed(fly, "location", _flight, beyond=8)
     head = add_constraint(rig, "Head", bone="Head", target=fly, solver="LOOK_AT", chain_count=3)
-    head.look.share = 0.6
-    head.look.limit_angle, head.look.limit_softness = radians(62.0), 0.3
-    head.look.damping = 0.12
+    head.look.share = 0.75
+    head.look.limit_angle, head.look.limit_softness = radians(75.0), 0.3
+    head.look.damping = 0.16
+    head.influence = 0.7
     for side in "LR":
         eye = add_constraint(
             rig, f"Eye.{side}", bone=f"Eye.{side}", target=fly, solver="LOOK_AT", chain_count=1
         )
         eye.look.up_axis, eye.look.axis = "Z", "Y"
-        eye.look.limit_angle, eye.look.limit_softness = radians(38.0), 0.2
-    camera((0.85, -4.3, 1.35), (0.0, 0.0, 0.82), lens=62.0)
+        eye.look.limit_angle, eye.look.limit_softness = radians(30.0), 0.2
+    camera((0.35, -4.35, 1.3), (0.0, 0.0, 0.82), lens=64.0)
 
 
 def _bones() -> Bones:
     bones: Bones = {
-        "Chest": ((0, 0.03, 0.0), (0, 0.03, 0.34), ""),
-        "Neck": ((0, 0.03, 0.34), (0, 0.0, 0.56), "Chest"),
-        "Head": ((0, 0.0, 0.56), (0, 0.0, 1.24), "Neck"),
+        "Chest": ((0, 0.03, 0.0), (0, 0.03, 0.4), ""),
+        "Neck": ((0, 0.03, 0.4), (0, 0.0, EARS), "Chest"),
+        "Head": ((0, 0.0, EARS), (0, 0.0, 1.24), "Neck"),
     }
     for side, sign in (("L", 1.0), ("R", -1.0)):
-        x = sign * 0.14
-        bones[f"Eye.{side}"] = ((x, -0.25, 0.92), (x, -0.25 - EYE, 0.92), "Head")
+        x = sign * 0.135
+        bones[f"Eye.{side}"] = ((x, -0.262, 0.92), (x, -0.262 - EYE, 0.92), "Head")
     return bones
 
 
 def _flight(a: float) -> tuple[float, float, float]:
-    """Return where the fly is: once around the head, slower in front than behind."""
-    turn = a - 0.3 * sin(a)
-    away = 1.0 + 0.12 * cos(2.0 * a)
-    return away * sin(turn), -away * cos(turn), 0.95 + 0.26 * sin(2.0 * a + 0.4)
+    """Return where the fly is: on a figure of eight before the face."""
+    turn, rise = AROUND * sin(a), ABOVE * sin(2.0 * a + 0.4)
+    away = 1.05
+    return away * sin(turn) * cos(rise), -away * cos(turn) * cos(rise), 0.95 + away * sin(rise)
 
 
 def _body(rig: Any) -> None:
     """Turn chest, neck and head on a lathe, and put a face on."""
     shirt = material("Shirt", (0.16, 0.24, 0.52), roughness=0.8)
-    skin = material("Skin", (0.93, 0.62, 0.44), roughness=0.5)
+    skin = material("Skin", SKIN, roughness=0.5)
     hair = material("Hair", (0.22, 0.09, 0.04), roughness=0.8)
     blush = material("Nose", (0.90, 0.42, 0.33), roughness=0.4)
     dark = material("Mouth", (0.30, 0.06, 0.07))
-    chest = ((0.50, -0.20), (0.50, 0.0), (0.43, 0.16), (0.28, 0.28), (0.15, 0.34), (0.10, 0.36))
+    chest = ((0.30, -0.30), (0.31, 0.0), (0.29, 0.2), (0.24, 0.32), (0.17, 0.4), (0.12, 0.43))
     _turned(rig, "Chest", "Shirt", (0, 0.03, 0.0), chest, shirt)
-    neck = ((0.12, -0.06), (0.105, 0.06), (0.105, 0.24), (0.08, 0.30))
-    _turned(rig, "Neck", "Neck", (0, 0.03, 0.34), neck, skin)
+    for side, sign in (("L", 1.0), ("R", -1.0)):
+        shoulder, elbow = (sign * 0.36, 0.04, 0.2), (sign * 0.42, 0.05, -0.2)
+        for name, start, end, radii in (
+            ("Shoulder", (sign * 0.14, 0.04, 0.27), shoulder, (0.12, 0.13)),
+            ("Sleeve", shoulder, elbow, (0.13, 0.12)),
+        ):
+            part = shapes.capsule(f"{name}.{side}", start, end, radii, shirt)
+            shapes.hang(part, rig, "Chest")
+    for i in range(2):
+        button = shapes.ball(f"Button {i + 1}", (0, -0.25 - 0.02 * i, 0.21 - 0.1 * i), 0.022, dark)
+        shapes.hang(button, rig, "Chest")
+    neck = ((0.13, -0.06), (0.115, 0.04), (0.115, 0.2), (0.09, 0.26))
+    _turned(rig, "Neck", "Neck", (0, 0.03, 0.4), neck, skin)
     skull = [(0.36 * sin(t) * (1.0 - 0.12 * cos(t)), -0.38 * cos(t)) for t in _turns(14)]
     _turned(rig, "Head", "Skull", (0, 0.02, 0.92), skull, skin)
     cap = [(0.375 * sin(t), -0.40 * cos(t)) for t in _turns(14) if cos(t) < -0.22]
@@ -100,6 +120,7 @@ def _turned(rig: Any, bone: str, name: str, foot: Any, profile: Any, look: Any) 
 
 
 def _eyes(rig: Any) -> None:
+    skin = material("Skin", SKIN, roughness=0.5)
     white = material("White", (0.95, 0.95, 0.92), roughness=0.25)
     iris = material("Iris", (0.08, 0.36, 0.26), roughness=0.3)
     pupil = material("Pupil", (0.01, 0.01, 0.015), roughness=0.15)
@@ -108,7 +129,10 @@ def _eyes(rig: Any) -> None:
         centre = rig.data.bones[bone].head_local
         x, y, z = centre
         shapes.hang(shapes.ball(f"Eyeball.{side}", centre, EYE, white), rig, bone)
-        for name, edge, look in (("Iris", 0.52, iris), ("Pupil", 0.27, pupil)):
+        lid = [(1.07 * EYE * sin(t), 1.07 * EYE * cos(t)) for t in _turns(14) if t < 1.32]
+        above = (x + 0.5 * x / abs(x), y + 0.7, z + 1.0)
+        shapes.hang(shapes.turned(f"Lid.{side}", centre, above, lid, skin, 24), rig, "Head")
+        for name, edge, look in (("Iris", 0.68, iris), ("Pupil", 0.36, pupil)):
             # Shells on the ball, each a little farther out than the one below it.
             out = EYE * (1.012 if name == "Iris" else 1.024)
             rings = [edge * (1.0 - i / 5.0) + 0.004 for i in range(6)]

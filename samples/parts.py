@@ -110,19 +110,25 @@ def armature(name: str, bones: Bones, bends: Mapping[str, Point] | None = None) 
 
 
 def target(
-    name: str, location: Point, size: float = 0.06, color: Point = ORANGE
+    name: str, location: Point, size: float = 0.06, color: Point = ORANGE, is_seen: bool = True
 ) -> bpy.types.Object:
-    """Make an Empty to reach for, with a ball that is seen in pictures too."""
-    return _marker(name, location, size, "SPHERE", material(name, color, glow=0.4))
+    """Make an Empty to reach for, with a ball that is seen in pictures too, unless it is inside."""
+    look = material(name, color, glow=0.4)
+    return _marker(name, location, size, "SPHERE", look, is_seen)
 
 
-def pole(name: str, location: Point, size: float = 0.04) -> bpy.types.Object:
-    """Make an Empty for a bend to face, with a ball that is seen in pictures too."""
-    return _marker(name, location, size, "PLAIN_AXES", material("Pole", BLUE, glow=0.3))
+def pole(name: str, location: Point, size: float = 0.04, is_seen: bool = False) -> bpy.types.Object:
+    """Make an Empty for a bend to face, with a ball that pictures about it show as well."""
+    return _marker(name, location, size, "PLAIN_AXES", material("Pole", BLUE, glow=0.3), is_seen)
 
 
 def _marker(
-    name: str, location: Point, size: float, display: Any, look: bpy.types.Material
+    name: str,
+    location: Point,
+    size: float,
+    display: Any,
+    look: bpy.types.Material,
+    is_seen: bool,
 ) -> bpy.types.Object:
     empty = link(bpy.data.objects.new(name, None))
     empty.empty_display_type = display
@@ -131,6 +137,7 @@ def _marker(
     ball = shapes.ball(f"{name} ball", (0.0, 0.0, 0.0), size, look)
     ball.parent = empty
     ball.hide_select = True
+    ball.hide_render = not is_seen
     return empty
 
 

@@ -1,4 +1,4 @@
-"""A quadruped of boxes walks over uneven ground; its legs rest nearly straight.
+"""A quadruped walks over uneven ground; its legs rest nearly straight.
 
 Only its root has keys, which lead it over a flat floor, and its head and tail have some of their
 own. Add Walk found its legs.
@@ -13,9 +13,10 @@ from typing import Any
 import bpy
 from mathutils import Quaternion, Vector
 
-from . import shapes
+from . import shapes, skin
 from .parts import FRAMES, Bones, armature, camera, curves_of, keyed, material, stage
 from .shapes import Point
+from .skin import Cloth, Flesh
 
 READ_ME = """\
 With the FABRIK IK extension enabled, play: the creature walks over the bumps.
@@ -155,59 +156,62 @@ def _follow() -> None:
             point.interpolation = "LINEAR"
 
 
-PARTS: dict[str, tuple[float, float]] = {
-    "Hips": (0.15, 0.15),
-    "Loin": (0.14, 0.13),
-    "Back": (0.13, 0.15),
-    "Chest": (0.16, 0.15),
-    "Neck": (0.1, 0.075),
-    "Head": (0.1, 0.06),
-    "Tail 1": (0.035, 0.03),
-    "Tail 2": (0.03, 0.025),
-    "Tail 3": (0.025, 0.012),
-    "Leg 1": (0.075, 0.055),
-    "Leg 2": (0.055, 0.045),
-    "Leg 3": (0.045, 0.04),
-    "Paw": (0.045, 0.05),
-    "Toe": (0.045, 0.03),
+PARTS = {
+    "Hips": (0.125, 0.12),
+    "Loin": (0.12, 0.115),
+    "Back": (0.12, 0.135),
+    "Chest": (0.14, 0.125),
+    "Neck": (0.105, 0.075),
+    "Tail 1": (0.045, 0.036),
+    "Tail 2": (0.036, 0.03),
+    "Tail 3": (0.03, 0.02),
+    "Leg 1": (0.075, 0.052),
+    "Leg 2": (0.052, 0.038),
+    "Leg 3": (0.038, 0.034),
+    "Paw": (0.036, 0.038),
+    "Toe": (0.036, 0.026),
 }
-"""Half the width of the box of each bone, where it begins and where it ends."""
+"""How thick the flesh about each bone is, where it begins and where it ends."""
+
+DARK = ("Paw", "Toe", "Tail 3", "Leg 3")
+"""The bones with dark fur."""
 
 
 def _dress(rig: Any) -> None:
-    """Make a box of each bone, tapered towards its end."""
+    """Give the creature a body of one piece, with dark legs, ears and nose."""
+    rig.data.bones["Root"].use_deform = False
     fur = material("Fur", (0.72, 0.46, 0.24), roughness=0.8)
     dark = material("Dark fur", (0.30, 0.17, 0.09), roughness=0.8)
-    for bone in rig.data.bones:
-        name = bone.name.partition(".")[0]
-        if name not in PARTS:
-            continue
-        look = dark if name in ("Paw", "Toe", "Tail 3", "Leg 3") else fur
-        _box(bone.name, rig, bone.head_local, bone.tail_local, PARTS[name], look)
+    black = material("Eyes", (0.02, 0.02, 0.02), roughness=0.2)
+    names = [bone.name for bone in rig.data.bones if bone.name.partition(".")[0] in DARK]
+    skin.body("Body", rig, _flesh(rig), fur, [Cloth(name, dark) for name in names], 0.023)
+    nose: Point = (1.005, 0.0, HIGH + 0.285)
+    shapes.hang(shapes.ball("Nose", nose, 0.026, black), rig, "Head")
     for side in (-1.0, 1.0):
-        eye: Point = (0.8, 0.07 * side, HIGH + 0.36)
-        shapes.hang(shapes.ball(f"Eye {side:+.0f}", eye, 0.02, dark), rig, "Head")
-        ear, tip = Vector((0.7, 0.06 * side, HIGH + 0.42)), Vector((0.68, 0.07 * side, HIGH + 0.54))
-        _box(f"Ear {side:+.0f}", rig, ear, tip, (0.035, 0.012), dark, "Head")
+        eye: Point = (0.825, 0.05 * side, HIGH + 0.373)
+        shapes.hang(shapes.ball(f"Eye {side:+.0f}", eye, 0.018, black), rig, "Head")
+        ear, tip = (0.7, 0.065 * side, HIGH + 0.4), (0.67, 0.085 * side, HIGH + 0.53)
+        part = shapes.capsule(f"Ear {side:+.0f}", ear, tip, (0.036, 0.012), dark)
+        shapes.hang(part, rig, "Head")
 
 
-def _box(
-    name: str,
-    rig: Any,
-    head: Vector,
-    tail: Vector,
-    half: tuple[float, float],
-    look: bpy.types.Material,
-    bone: str = "",
-) -> None:
-    size = 0.97 * (tail - head).length
-    across = Vector((0, 1, 0))
-    along = (tail - head).normalized()
-    high: Any = along.cross(across)
-    rings = []
-    for at, wide in ((0.0, half[0]), (size, half[1])):
-        for y, z in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
-            rings.append(head + along * at + across * (0.8 * wide * y) + high * (wide * z))
-    faces = [(0, 3, 2, 1), (4, 5, 6, 7)]
-    faces += [(i, (i + 1) % 4, (i + 1) % 4 + 4, i + 4) for i in range(4)]
-    shapes.hang(shapes.mesh(name, rings, faces, look), rig, bone or name)
+def _flesh(rig: Any) -> list[Flesh]:
+    """Return what the body is made of."""
+    found = []
+    for bone in rig.data.bones:
+        radii = PARTS.get(bone.name.partition(".")[0])
+        if radii is not None:
+            found.append(Flesh(bone.head_local[:], bone.tail_local[:], radii))
+    skull, brow, muzzle = (0.7, 0, HIGH + 0.35), (0.78, 0, HIGH + 0.345), (0.97, 0, HIGH + 0.275)
+    found += [
+        Flesh(skull, brow, (0.085, 0.075)),
+        Flesh(brow, muzzle, (0.06, 0.038)),
+        Flesh((-0.2, 0, HIGH + 0.07), (0.46, 0, HIGH + 0.0), (0.1, 0.13)),
+        Flesh((-0.54, 0, HIGH + 0.08), (-0.7, 0, HIGH + 0.03), (0.06, 0.04)),
+    ]
+    for across in (0.11, -0.11):
+        found += [
+            Flesh((0.44, across, HIGH + 0.03), (0.42, across, HIGH - 0.1), (0.085, 0.07)),
+            Flesh((-0.44, across, HIGH + 0.05), (-0.46, across, HIGH - 0.12), (0.1, 0.075)),
+        ]
+    return found

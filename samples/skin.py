@@ -13,7 +13,7 @@ from . import shapes
 from .shapes import Look, Point
 
 VOXEL = 0.018
-"""Size of the mesh's faces, in metres."""
+"""The size of the faces of a person, in metres."""
 
 SMOOTHING = 7
 """How often the mesh is smoothed, so that its parts flow into each other."""
@@ -48,7 +48,12 @@ class Cloth(NamedTuple):
 
 
 def body(
-    name: str, rig: Any, flesh: Sequence[Flesh], look: Look, clothes: Sequence[Cloth]
+    name: str,
+    rig: Any,
+    flesh: Sequence[Flesh],
+    look: Look,
+    clothes: Sequence[Cloth],
+    voxel: float = VOXEL,
 ) -> bpy.types.Object:
     """Make a body of one piece, and let all deforming bones bend it.
 
@@ -58,8 +63,9 @@ def body(
         flesh: What the body is made of.
         look: The material where nothing is worn.
         clothes: What is worn, the later ones over the earlier ones.
+        voxel: The size of its faces, in metres.
     """
-    data = _fused(flesh)
+    data = _fused(flesh, voxel)
     data.name = name
     ob = shapes.link(bpy.data.objects.new(name, data))
     data.materials.append(look)
@@ -69,7 +75,7 @@ def body(
     return ob
 
 
-def _fused(flesh: Sequence[Flesh]) -> bpy.types.Mesh:
+def _fused(flesh: Sequence[Flesh], voxel: float) -> bpy.types.Mesh:
     """Return one closed mesh around all flesh."""
     parts = bmesh.new()
     look = bpy.data.materials.new("Flesh")
@@ -83,7 +89,7 @@ def _fused(flesh: Sequence[Flesh]) -> bpy.types.Mesh:
     parts.free()
     ob = shapes.link(bpy.data.objects.new("Flesh", raw))
     remesh: Any = ob.modifiers.new("Fuse", "REMESH")
-    remesh.mode, remesh.voxel_size = "VOXEL", VOXEL
+    remesh.mode, remesh.voxel_size = "VOXEL", voxel
     smooth: Any = ob.modifiers.new("Smooth", "SMOOTH")
     smooth.factor, smooth.iterations = 0.5, SMOOTHING
     depsgraph = bpy.context.evaluated_depsgraph_get()

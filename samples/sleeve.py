@@ -43,7 +43,8 @@ def build(is_ours: bool) -> bpy.types.Object:
         outside = Vector((-axis.y, axis.x, 0.0)).normalized()
         is_end = 1.01 * abs(face.normal.dot(axis)) > axis.length
         face.material_index = int(not is_end and off.dot(outside) > 0.96 * off.length)
-    goal, ahead = target("Wrist", (0.66, 0.0, 1.2), size=0.03), pole("Pole", (0, 0, 0), size=0.03)
+    goal = target("Wrist", (0.66, 0.0, 1.2), size=0.03)
+    ahead = pole("Pole", (0, 0, 0), size=0.03, is_seen=True)
     if is_ours:
         add_constraint(
             rig,

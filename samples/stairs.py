@@ -8,15 +8,16 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from math import acos, cos, pi, radians, sin
-from typing import Any, NamedTuple
+from typing import Any
 
 import bpy
 from mathutils import Matrix, Quaternion, Vector
 
 from . import figure, shapes
-from .figure import ANKLE, ARMS, FACE, HIP
+from .figure import ARMS, FACE, HIP, about, local
 from .parts import FRAMES, add_constraint, armature, camera, curves_of, material, stage
 from .shapes import link
+from .stride import Stride
 
 READ_ME = """\
 With the FABRIK IK extension enabled, play: the figure runs over the stairs.
@@ -28,32 +29,38 @@ Pull at the mesh Stairs, or move it: the feet follow. Press Simulate if the run 
 """
 
 RATE = 24
-PERIOD, STRIDE = 0.75, 1.3
-"""The seconds of a cycle, and how far it goes."""
+PERIOD = 0.7
+"""The seconds of a cycle."""
 
-FLAT, HEEL_OFF, TOE_OFF = 0.07, 0.2, 0.4
-"""Until when of a cycle, from heel strike on, the foot lands, is flat, and pushes off."""
+STEP = Stride(
+    length=1.5,
+    flat=0.06,
+    heel_off=0.12,
+    toe_off=0.37,
+    strike=radians(-12.0),
+    push=radians(44.0),
+    kick=radians(88.0),
+    lift=0.19,
+)
+"""The cycle of a foot."""
 
-STRIKE_PITCH, PUSH_PITCH, KICK_PITCH = radians(-14.0), radians(48.0), radians(70.0)
-"""How far toes point down at heel strike, at toe off, and at most in the air."""
-
-AHEAD = 0.18
+AHEAD = 0.15
 """How far before the hip a foot lands."""
 
-HEEL, BALL = Vector((-0.05, 0.0, -ANKLE)), Vector((0.12, 0.0, 0.035 - ANKLE))
-"""What a foot rolls about, seen from its ankle."""
+HIGH = 0.885 + 0.04
+"""How high the pelvis is on the average."""
 
-START = -4.2
+START = -5.3
 HOVER, TREMBLE, SHAKE = 0.03, 0.0008, radians(0.2)
 """How far above the floor the run is, and by how much each frame is off."""
 
 SIDES = {"L": (0.1, 0.0), "R": (-0.1, 0.5)}
 """How far to the left a hip is, and how much of a cycle its foot is late."""
 
-RISE, DEPTH = 0.14, STRIDE / 4
+RISE, DEPTH = 0.14, STEP.length / 4
 """How high a step is, and how deep: every other one gets a foot."""
 
-UP, DOWN = START + 2.4, START + 4.93
+UP, DOWN = START + 2.68, START + 5.62
 """Where the stairs begin to rise, and to fall: with room for toes there, and for heels here."""
 
 COUNT = 5
@@ -97,54 +104,6 @@ def _leg(rig: Any, side: str) -> None:
     operators.fabrik.snap_to_fk(use_range=True, frame_start=1, frame_end=FRAMES)
 
 
-class Foot(NamedTuple):
-    """A foot at a time of its cycle.
-
-    Attributes:
-        ankle: Where its ankle is; it stands flat below the origin.
-        pitch: How far it points down, in radians.
-        toes: How far its toes do.
-    """
-
-    ankle: Vector
-    pitch: float
-    toes: float
-
-
-def _eased(x: float) -> float:
-    x = min(max(x, 0.0), 1.0)
-    return x * x * x * (10.0 - 15.0 * x + 6.0 * x * x)
-
-
-def _standing(u: float) -> Foot:
-    """Return a foot that rolls on its heel, stands, and rolls on its ball."""
-    if u < FLAT:
-        pitch, pivot = STRIKE_PITCH * (1.0 - u / FLAT) ** 2, HEEL
-    else:
-        push = max(0.0, (u - HEEL_OFF) / (TOE_OFF - HEEL_OFF))
-        pitch, pivot = PUSH_PITCH * push * push, BALL
-    ankle = pivot + Matrix.Rotation(pitch, 3, "Y") @ -pivot
-    return Foot(ankle + Vector((0.0, 0.0, ANKLE)), pitch, min(pitch, 0.0))
-
-
-def _foot(u: float) -> Foot:
-    """Return a foot from one heel strike, at 0, to the next one, at 1."""
-    if u <= TOE_OFF:
-        return _standing(u)
-    small = 1e-4
-    start, end = _standing(TOE_OFF), _standing(0.0)
-    way = Vector((STRIDE, 0.0, 0.0)) + end.ankle - start.ankle
-    swing, s = 1.0 - TOE_OFF, (u - TOE_OFF) / (1.0 - TOE_OFF)
-    off = (start.ankle - _standing(TOE_OFF - small).ankle) * (swing / small)
-    on = (_standing(small).ankle - end.ankle) * (swing / small)
-    ankle = start.ankle + way * (s * s * (3.0 - 2.0 * s))
-    ankle += off * (s * (1.0 - s) ** 2) - on * (s * s * (1.0 - s))
-    ankle.z += 5.0 * s * s * (1.0 - s) ** 3
-    kick = (KICK_PITCH - PUSH_PITCH) * sin(pi * min(1.0, 2.0 * s)) ** 2
-    pitch = PUSH_PITCH + (STRIKE_PITCH - PUSH_PITCH) * _eased(s) + kick
-    return Foot(ankle, pitch, pitch * min(1.0, 6.0 * s) if pitch > 0.0 else pitch)
-
-
 def _key_run(rig: Any) -> None:
     """Key the run on the bones, at each frame."""
     noise = random.Random(7)
@@ -159,13 +118,11 @@ def _key_run(rig: Any) -> None:
         pelvis.keyframe_insert("location", frame=frame)
         for name, turn in turns.items():
             bone = rig.pose.bones[name]
-            rest = bone.bone.matrix_local.to_quaternion()
-            above = turns.get(bone.parent.name, Quaternion())
-            local = rest.inverted() @ above.inverted() @ turn @ rest
             axis = Vector([noise.gauss(0.0, 1.0) for _ in range(3)])
-            local = local @ Quaternion(axis, noise.gauss(0.0, SHAKE))
-            local.make_compatible(before.get(name, local))
-            before[name] = bone.rotation_quaternion = local
+            shake = Quaternion(axis, noise.gauss(0.0, SHAKE))
+            found = local(bone, turns.get(bone.parent.name, Quaternion()), turn) @ shake
+            found.make_compatible(before.get(name, found))
+            before[name] = bone.rotation_quaternion = found
             bone.keyframe_insert("rotation_quaternion", frame=frame)
     for point in [p for c in curves_of(rig.animation_data.action) for p in c.keyframe_points]:
         point.interpolation = "LINEAR"
@@ -177,31 +134,29 @@ def _key_run(rig: Any) -> None:
 def _pose(rig: Any, seconds: float) -> tuple[Vector, dict[str, Quaternion]]:
     """Return where the pelvis is, and how each bone is turned from its rest pose."""
     phase = 2.0 * pi * seconds / PERIOD
-    forward = START + STRIDE * seconds / PERIOD
-    bob = -0.032 * cos(2.0 * (phase - 2.0 * pi * 0.19))
-    hips = Vector((forward, 0.012 * sin(phase + 0.5), 0.915 + 0.04 + bob + HOVER))
-    pelvis = _about("Z", -0.1 * cos(phase)) @ _about("Y", 0.08)
-    chest = _about("Z", 0.2 * cos(phase)) @ _about("Y", 0.14)
-    turns = {"Pelvis": pelvis, "Chest": chest, "Head": _about("Z", 0.05 * cos(phase))}
+    forward = START + STEP.length * seconds / PERIOD
+    bob = -0.036 * cos(2.0 * (phase - 2.0 * pi * 0.18))
+    hips = Vector((forward, 0.012 * sin(phase + 0.5), HIGH + bob + HOVER))
+    # The left thigh is ahead in the flight before the left foot lands, and the left arm behind.
+    swung = cos(phase + 0.9)
+    pelvis = about("Z", -0.1 * swung) @ about("Y", 0.08)
+    chest = about("Z", 0.2 * swung) @ about("Y", 0.14)
+    turns = {"Pelvis": pelvis, "Chest": chest, "Head": about("Z", 0.05 * swung)}
     for side, (left, late) in SIDES.items():
         sign = 1.0 if side == "L" else -1.0
         cycle, u = divmod(seconds / PERIOD + late, 1.0)
-        foot = _foot(u)
-        struck = START + STRIDE * (cycle - late) + AHEAD
+        foot = STEP.foot(u)
+        struck = START + STEP.length * (cycle - late) + AHEAD
         ankle = foot.ankle + Vector((struck, 0.9 * left, HOVER))
         root = hips + pelvis @ Vector((0.0, left, HIP - 0.04 - HIP))
         turns |= _bent(rig, side, root, ankle, pelvis @ Vector(FACE))
-        turns[f"Foot.{side}"] = _about("Y", foot.pitch)
-        turns[f"Toe.{side}"] = _about("Y", foot.toes)
-        swing = -sign * 0.75 * cos(phase)
-        hanging = _about("X", -sign * ARMS)
-        turns[f"Upper arm.{side}"] = chest @ _about("Y", -0.15 - swing) @ hanging
-        turns[f"Forearm.{side}"] = chest @ _about("Y", -1.55 - 1.2 * swing) @ hanging
+        turns[f"Foot.{side}"] = about("Y", foot.pitch)
+        turns[f"Toe.{side}"] = about("Y", foot.toes)
+        swing = -sign * 0.75 * swung
+        hanging = about("X", -sign * ARMS)
+        turns[f"Upper arm.{side}"] = chest @ about("Y", -0.15 - swing) @ hanging
+        turns[f"Forearm.{side}"] = chest @ about("Y", -1.55 - 1.2 * swing) @ hanging
     return hips, turns
-
-
-def _about(axis: Any, angle: float) -> Quaternion:
-    return Matrix.Rotation(angle, 3, axis).to_quaternion()
 
 
 def _bent(rig: Any, side: str, root: Vector, ankle: Vector, front: Vector) -> dict[str, Quaternion]:
@@ -237,7 +192,7 @@ def _axes(way: Vector, across: Vector) -> Matrix:
 
 def _stairs() -> bpy.types.Object:
     """Make stairs up and down, between two floors."""
-    low, wide, end = 0.05, 1.0, 6.5
+    low, wide, end = 0.05, 1.0, 8.0
     profile = [(-end, 0.0), (-end, low)]
     for first, rises in ((UP, range(COUNT)), (DOWN, reversed(range(COUNT)))):
         for i, below in enumerate(rises):
@@ -259,10 +214,10 @@ def _follow() -> None:
     camera((START, -5.2, 1.6), (START + 0.25, 0.0, 0.95), lens=42.0)
     seen: Any = bpy.context.scene.camera
     height = seen.location.z
-    for frame, ahead in ((1, 0.0), (FRAMES, STRIDE * (FRAMES - 1) / RATE / PERIOD)):
+    for frame, ahead in ((1, 0.0), (FRAMES, STEP.length * (FRAMES - 1) / RATE / PERIOD)):
         seen.location.x = START + 0.25 + ahead
         seen.keyframe_insert("location", index=0, frame=frame)
-    for frame, rise in ((27, 0.0), (57, 1.0), (68, 1.0), (98, 0.0)):
+    for frame, rise in ((25, 0.0), (52, 1.0), (60, 1.0), (86, 0.0)):
         seen.location.z = height + rise * RISE * COUNT
         seen.keyframe_insert("location", index=2, frame=frame)
     for curve in curves_of(seen.animation_data.action):

@@ -11,19 +11,22 @@ READ_ME = """\
 With the FABRIK IK extension enabled, play: all 15 bones of the tentacle chase the orange Target.
 Select the Rig and enter Pose Mode to see its constraint in the sidebar's tab FABRIK; Chain Length \
 0 means all bones up to the root.
+Its joints have some Stiffness, so that all of them share the bend, as in a muscle. Without it the \
+bend gathers in a few joints near the tip.
 Turn single bones by hand to give the tentacle another shape to start from: your pose is kept, and \
 solved from.
 """
 
 COUNT = 15
 SIZE = 0.16
+STIFFNESS = 0.5
 
 
 def build() -> None:
     """Make the sample in the open file."""
     stage((0.30, 0.42, 0.66), READ_ME)
     names = [f"Tentacle.{i:02}" for i in range(COUNT)]
-    joints = [(0.22 * sin(1.5 * pi * i / COUNT), 0.0, SIZE * i) for i in range(COUNT + 1)]
+    joints = [(0.12 * sin(1.5 * pi * i / COUNT), 0.0, SIZE * i) for i in range(COUNT + 1)]
     rig = armature(
         "Rig",
         {
@@ -31,6 +34,8 @@ def build() -> None:
             for i, name in enumerate(names)
         },
     )
+    for name in names:
+        rig.pose.bones[name].fabrik_joint.stiffness = STIFFNESS
     skin = material("Skin", (0.45, 0.09, 0.42), roughness=0.3)
     pale = material("Suckers", (0.95, 0.62, 0.70))
     shapes.tube("Tentacle", rig, names, _radius, skin, blend=1.0, rings=3, sides=18)
@@ -43,7 +48,7 @@ def build() -> None:
     keyed(
         goal,
         "location",
-        lambda a: (1.25 * sin(a), -0.35 - 0.55 * cos(2.0 * a), 1.25 + 0.45 * cos(a + 0.6)),
+        lambda a: (1.35 * sin(a), -0.45 - 0.4 * cos(2.0 * a), 1.4 + 0.35 * cos(a + 0.6)),
     )
     camera((0.4, -5.2, 1.7), (0.0, 0.0, 0.98), lens=52.0)
 

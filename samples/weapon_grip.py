@@ -41,9 +41,9 @@ def build() -> None:
     _figure(rig)
     sword = _sword(rig)
     x, y, z = PALM["R"]
-    grip = target("Grip", (x, y + GRIP, z), size=0.046, color=GREEN)
+    grip = target("Grip", (x, y + GRIP, z), size=0.046, color=GREEN, is_seen=False)
     grip.parent = sword
-    goal = target("Target", (-0.05, -0.42, 1.2), size=0.046)
+    goal = target("Target", (-0.05, -0.42, 1.2), size=0.046, is_seen=False)
     # The left hand's constraint stands first: the order of the list does not matter.
     for side, reached_for in (("L", grip), ("R", goal)):
         sign = 1.0 if side == "L" else -1.0

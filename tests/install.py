@@ -7,11 +7,14 @@ The caller sets BLENDER_USER_RESOURCES to a temporary folder: this installs for 
 
 import importlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import bpy
 
@@ -63,6 +66,54 @@ def check_its_solver_runs(package: Path) -> None:
         file = str(importlib.import_module(f"fabrik_solver.{name}").__file__)
         assert is_compiled != file.endswith(".py"), f"{name} is not what is said to run"
         assert os.environ["BLENDER_USER_RESOURCES"] in file, f"{name} is not that of the zip"
+
+
+MANUAL_SIZE = 5_000_000
+"""The most that the manual may take in the zip, in bytes."""
+
+
+def check_its_manual(package: Path) -> None:
+    """The zip has the manual, with a place for each operator and each setting that is shown."""
+    with zipfile.ZipFile(package) as archive:
+        pages = [entry for entry in archive.infolist() if entry.filename.startswith("manual/")]
+    size = sum(entry.compress_size for entry in pages)
+    assert 0 < size < MANUAL_SIZE, f"the manual takes {size} bytes"
+    assert not [page.filename for page in pages if page.filename.endswith(".gif")], "no films"
+    missing = [name for name in documented() if not leads_to_a_place(name)]
+    assert not missing, f"F1 does not lead to {missing}"
+    print(f"{package.name}: the manual takes {size / 1e6:.1f} MB, and has all of its places.")
+
+
+def documented() -> list[str]:
+    """Return what Blender calls the operators and the settings that are not hidden."""
+    found = [f"bpy.ops.fabrik.{name}" for name in dir(bpy.ops.fabrik)]
+    groups = [kind for kind in bpy.types.PropertyGroup.__subclasses__() if is_ours(kind)]
+    for kind in groups:
+        for prop in kind.bl_rna.properties:
+            is_shown = prop.is_runtime and not prop.is_hidden
+            if is_shown and prop.type not in ("COLLECTION", "POINTER"):
+                found.append(f"bpy.types.{kind.bl_rna.identifier}.{prop.identifier}")
+    return found
+
+
+def is_ours(kind: type) -> bool:
+    """Return whether a class is registered by the extension."""
+    return kind.__module__.startswith(MODULE) and getattr(kind, "is_registered", False)
+
+
+def leads_to_a_place(name: str) -> bool:
+    """Return whether F1 opens a page that leads to an anchor of another one, which is there."""
+    from bl_operators.wm import WM_OT_doc_view_manual
+
+    url = WM_OT_doc_view_manual._lookup_rna_url(name, verbose=False) or ""
+    page = Path(url2pathname(urlsplit(url).path))
+    found = (
+        re.search(r"url=([^#]+)#([^\"]+)\"", page.read_text("utf-8")) if page.is_file() else None
+    )
+    if found is None:
+        return False
+    target = (page.parent / found[1]).resolve()
+    return f'id="{found[2]}"' in target.read_text("utf-8")
 
 
 def make_armature() -> bpy.types.Object:
@@ -140,6 +191,7 @@ if __name__ == "__main__":
     if has_wheel_for_this_python(zipped):
         install(zipped)
         check_its_solver_runs(zipped)
+        check_its_manual(zipped)
         check_it_reaches()
         with tempfile.TemporaryDirectory() as name:
             check_the_command(Path(name))

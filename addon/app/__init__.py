@@ -27,7 +27,7 @@ from ..features import (
 )
 from ..loop import handlers, registry
 from ..ui import presets
-from . import keymap, languages, menus, preferences
+from . import keymap, languages, manual, menus, preferences
 
 FEATURES = (
     constraint,
@@ -61,6 +61,7 @@ PARTS: tuple[ModuleType, ...] = (
     *[part for feature in FEATURES for part in feature.PARTS],
     menus,
     keymap,
+    manual,
     preferences,
 )
 

@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 import bpy
 
-SHORTCUTS: tuple[tuple[str, str, dict[str, bool]], ...] = (
-    ("fabrik.limb_add", "I", {"ctrl": True, "shift": True}),
+PIE = "FABRIK_MT_pie"
+"""The pie menu."""
+
+
+class Shortcut(NamedTuple):
+    """A key that calls an operator.
+
+    Attributes:
+        operator: The operator.
+        key: Blender's name of the key.
+        modifiers: The modifier keys.
+        settings: The properties that the operator is called with.
+    """
+
+    operator: str
+    key: str
+    modifiers: Collection[str]
+    settings: Mapping[str, object] = {}
+
+    def is_in(self, item: Any) -> bool:
+        """Return whether an item of a keymap does the same, whatever its key."""
+        return item.idname == self.operator and all(
+            getattr(item.properties, name) == value for name, value in self.settings.items()
+        )
+
+
+SHORTCUTS = (
+    Shortcut("fabrik.limb_add", "I", ("ctrl", "shift")),
     # Blender's own for Remove IK, which it still does where no bone with FABRIK IK is selected.
-    ("fabrik.ik_clear", "I", {"ctrl": True, "alt": True}),
+    Shortcut("fabrik.ik_clear", "I", ("ctrl", "alt")),
+    Shortcut("fabrik.switch", "K", ("ctrl", "shift")),
+    Shortcut("wm.call_menu_pie", "Q", ("shift",), {"name": PIE}),
 )
-"""Operators with their keys and modifiers."""
+"""The shortcuts. Those of Blender that they replace are named; the others were free."""
 
 _items: list[tuple[Any, Any]] = []
 
@@ -23,8 +52,12 @@ def register() -> None:
     if config is None:  # Without a window there may be none.
         return
     keymap = config.keymaps.new(name="Pose")
-    for operator, key, modifiers in SHORTCUTS:
-        _items.append((keymap, keymap.keymap_items.new(operator, key, "PRESS", **modifiers)))
+    for operator, key, modifiers, settings in SHORTCUTS:
+        held = dict.fromkeys(modifiers, True)
+        item = keymap.keymap_items.new(operator, key, "PRESS", **held)
+        for name, value in settings.items():
+            setattr(item.properties, name, value)
+        _items.append((keymap, item))
 
 
 def unregister() -> None:

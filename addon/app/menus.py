@@ -8,8 +8,12 @@ from typing import Any
 import bpy
 
 from ..blender.messages import shown
+from ..editing.constraints import active_constraint
 from ..loop import plan
+from ..loop.properties import settings
 from ..ui.adding import MOTION_OPERATORS
+from ..ui.following import shown_armature
+from .keymap import PIE
 
 
 class FABRIK_MT_motion(bpy.types.Menu):
@@ -25,6 +29,43 @@ class FABRIK_MT_motion(bpy.types.Menu):
             layout.operator(name, text=shown(title), translate=False)
 
 
+class FABRIK_MT_pie(bpy.types.Menu):
+    """What is needed all the time, around the mouse."""
+
+    bl_label = "FABRIK IK"
+    bl_description = "Add, switch, snap, drag, bake and remove IK, around the mouse"
+
+    def draw(self, context: bpy.types.Context) -> None:  # type: ignore[override]
+        """Draw the operators: left, right, below, above, then the corners."""
+        layout: Any = self.layout
+        pie = layout.menu_pie()
+        pie.operator("fabrik.switch")
+        pie.operator("fabrik.limb_add")
+        pie.operator("fabrik.ik_clear")
+        pie.operator("fabrik.drag").under_mouse = False
+        pie.operator(_snap_of(context))
+        pie.operator("fabrik.look_add")
+        pie.operator("fabrik.bake", text="Bake FABRIK IK…")
+        pie.operator("fabrik.gait_add")
+
+
+def _snap_of(context: bpy.types.Context) -> str:
+    """Return the operator that snaps the side that is not shown to the one that is."""
+    armature = shown_armature(context)
+    item = active_constraint(armature) if armature is not None else None
+    is_in_fk = item is not None and not (item.enabled and item.influence)
+    return "fabrik.snap_to_fk" if is_in_fk else "fabrik.snap_to_ik"
+
+
+def draw_bone(menu: Any, context: bpy.types.Context) -> None:
+    """Draw the entries of the context menu of bones."""
+    armature = shown_armature(context)
+    if armature is None or not settings(armature).constraints:
+        return
+    menu.layout.separator()
+    menu.layout.operator("fabrik.switch")
+
+
 def draw_ik(menu: Any, _context: bpy.types.Context) -> None:
     """Draw the entries of Pose > Inverse Kinematics."""
     layout = menu.layout
@@ -36,9 +77,12 @@ def draw_ik(menu: Any, _context: bpy.types.Context) -> None:
     layout.operator("fabrik.convert_from_blender")
     layout.separator()
     layout.operator("fabrik.drag").under_mouse = False
+    layout.operator("fabrik.switch")
     layout.operator("fabrik.snap_to_fk")
     layout.operator("fabrik.snap_to_ik")
     layout.operator("fabrik.bake", text="Bake FABRIK IK…")
+    layout.separator()
+    layout.operator("wm.call_menu_pie", text="FABRIK IK Pie Menu").name = PIE
 
 
 def draw_animation(menu: Any, context: bpy.types.Context) -> None:
@@ -73,6 +117,7 @@ def _entries() -> list[tuple[Any, Callable[..., None]]]:
     types: Any = bpy.types
     return [
         (types.VIEW3D_MT_pose_ik, draw_ik),
+        (types.VIEW3D_MT_pose_context_menu, draw_bone),
         (types.VIEW3D_MT_object_animation, draw_animation),
         (types.RENDER_PT_context, draw_lock),
     ]
@@ -81,6 +126,7 @@ def _entries() -> list[tuple[Any, Callable[..., None]]]:
 def register() -> None:
     """Add the entries."""
     bpy.utils.register_class(FABRIK_MT_motion)
+    bpy.utils.register_class(FABRIK_MT_pie)
     for menu, draw in _entries():
         menu.append(draw)
 
@@ -89,4 +135,5 @@ def unregister() -> None:
     """Remove them."""
     for menu, draw in reversed(_entries()):
         menu.remove(draw)
+    bpy.utils.unregister_class(FABRIK_MT_pie)
     bpy.utils.unregister_class(FABRIK_MT_motion)

@@ -15,13 +15,14 @@ from ..editing.defaults import FabrikDefaults
 from ..loop.properties import scene_settings
 from ..loop.property_kinds import group, register_class
 from ..ui.layout import Layout
+from . import manual
 from .keymap import SHORTCUTS
 
 WEBSITE = ""
 """The website in the manifest, with the manual and samples; empty while there is none."""
 
-LINKS = ((msg("Manual"), "HELP", ""), (msg("Sample Files"), "FILE_BLEND", "samples"))
-"""Labels, icons and pages of the website."""
+LINKS = ((msg("Manual"), "HELP", "index.html"), (msg("Sample Files"), "FILE_BLEND", "samples.html"))
+"""Labels, icons and pages of the manual, which is in the extension itself, or on the website."""
 
 PLACES = (
     (msg("Pose ▸ Inverse Kinematics"), msg("Add, remove, snap, bake")),
@@ -66,13 +67,11 @@ def _draw_places(layout: Layout) -> None:
 
 
 def _draw_links(layout: Layout) -> None:
-    if not WEBSITE:
-        return
     row = layout.row()
     for title, icon, page in LINKS:
-        row.operator(
-            "wm.url_open", text=shown(title), translate=False, icon=icon
-        ).url = f"{WEBSITE}/{page}"
+        url = manual.url(page) or (WEBSITE and f"{WEBSITE}/{page}")
+        if url:
+            row.operator("wm.url_open", text=shown(title), translate=False, icon=icon).url = url
 
 
 def _draw_shortcuts(layout: Layout, context: bpy.types.Context) -> None:
@@ -83,7 +82,7 @@ def _draw_shortcuts(layout: Layout, context: bpy.types.Context) -> None:
     config = manager.keyconfigs.user
     keymap = config.keymaps.get("Pose")
     known = keymap.keymap_items if keymap is not None else ()
-    items = [item for name, *_ in SHORTCUTS for item in known if item.idname == name]
+    items = [item for shortcut in SHORTCUTS for item in known if shortcut.is_in(item)]
     for item in items:
         column = layout.column()
         column.context_pointer_set("keymap", keymap)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final, NamedTuple, cast
 
 import bpy
@@ -106,7 +107,27 @@ def character_of(armature: bpy.types.Object) -> Character:
     animation are looked at as well. Up is as for `standing_character`. If that shows no figure that
     stands, as for a character that lies down, the Z and Y axes are tried.
     """
-    return _looked_at(armature, (_up_axis(armature), "Z", "Y"))
+    if _recognized is None:
+        return _looked_at(armature, (_up_axis(armature), "Z", "Y"))
+    key = (armature.session_uid, tuple(cast(bpy.types.Armature, armature.data).bones.keys()))
+    if key not in _recognized:
+        _recognized[key] = _looked_at(armature, (_up_axis(armature), "Z", "Y"))
+    return _recognized[key]
+
+
+_recognized: dict[tuple[int, tuple[str, ...]], Character] | None = None
+"""What was recognized in the running operation, by armature and bones; None outside of one."""
+
+
+@contextmanager
+def recognizing_once() -> Iterator[None]:
+    """Recognize each armature once, as it is when `character_of` is first asked."""
+    global _recognized
+    before, _recognized = _recognized, {} if _recognized is None else _recognized
+    try:
+        yield
+    finally:
+        _recognized = before
 
 
 def generated_character(armature: bpy.types.Object) -> Character | None:

@@ -5,6 +5,7 @@ This relies on the rest positions of joints only: importers have to guess tails.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import cos, dist, radians
 from typing import Any, Final, NamedTuple
@@ -31,6 +32,21 @@ SHORT: Final = 0.8
 
 A clavicle has 0.58 to 0.75 of the length of the upper arm in skeletons of captures and games.
 """
+
+
+LONG: Final = 0.5
+"""The least length of a long bone of a limb, as a fraction of the other one's, and the most of any
+bone that the hand carries, as a fraction of the shorter one's."""
+
+MECHANICAL: Final = re.compile(
+    r"^(?:(?:org|def|mch|drv|ctrl)[-_.])+|[-_. ](?:fk|ik)(?=[-_. ]|$)", re.IGNORECASE
+)
+"""What rigs add to the names of a body's bones."""
+
+
+def common_name(bone: str) -> str:
+    """Return what an animator calls a bone: its name without what is of the rig's mechanism."""
+    return MECHANICAL.sub("", bone) or bone
 
 
 def next_joint(rig: Skeleton, bone: int) -> int:
@@ -73,6 +89,36 @@ def limb_length(rig: Skeleton, tip: int) -> int:
             axis = axis or normal
         bone, segment, count = parent, parent_segment, count + 1
     return count
+
+
+def is_end_by_shape(rig: Skeleton, bone: int) -> bool:
+    """Return whether two long bones lead to a bone, and all that it carries is short.
+
+    As importers guess tails, that of a last bone counts only if it is the bone itself.
+    """
+    lower = rig.parents[bone]
+    upper = rig.parents[lower] if lower >= 0 else -1
+    if upper < 0:
+        return False
+    heads = [_head(rig, i) for i in (upper, lower, bone)]
+    long = [dist(heads[0], heads[1]), dist(heads[1], heads[2])]
+    if min(long) <= LONG * max(long):
+        return False
+    reach, longest = _carried(rig, bone)
+    return 0.0 < reach <= min(long) and longest <= LONG * min(long)
+
+
+def _carried(rig: Skeleton, bone: int) -> tuple[float, float]:
+    """Return the length of the longest chain below the head of a bone, and of its longest bone."""
+    if not rig.children[bone]:
+        size = dist(_head(rig, bone), _tail(rig, bone))
+        return size, size
+    reach = longest = 0.0
+    for child in rig.children[bone]:
+        size = dist(_head(rig, bone), _head(rig, child))
+        beyond, most = _carried(rig, child) if rig.children[child] else (0.0, 0.0)
+        reach, longest = max(reach, size + beyond), max(longest, size, most)
+    return reach, longest
 
 
 def end_of(rig: Skeleton, bone: int) -> Vec:

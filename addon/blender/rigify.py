@@ -6,6 +6,7 @@ carries it, so that the parents of the trunk are found at the deforming bones.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any, Final, NamedTuple, cast
 
@@ -16,6 +17,12 @@ from .access import pose_bones
 ORIGINAL: Final = "ORG-"
 DEFORMING: Final = "DEF-"
 MECHANISM: Final = "MCH-"
+
+PREFIXED: Final = re.compile(r"(?:(?:ORG|DEF|MCH|VIS|WGT)[-_])+")
+"""The prefixes of a bone's name."""
+
+SIDED: Final = re.compile(r"(.+?)(?:(\.[LR])(?:\.\d+)?)?", re.DOTALL)
+"""Splits a name without prefixes into the rest and its side, without a number after that."""
 
 SWITCH: Final = "IK_FK"
 """The property of a limb that is 0 for IK and 1 for FK."""
@@ -71,6 +78,30 @@ def _parent(bones: bpy.types.ArmatureBones, bone: bpy.types.Bone) -> str | None:
         if above.name.startswith(DEFORMING) and name in bones:
             return name
     return None
+
+
+def original_name(bone: str, names: Collection[str]) -> str:
+    """Return the bone of the metarig that a bone of the generated rig belongs to by its name.
+
+    Names of controls begin as that of the bone that they control. It is empty if there is none.
+
+    Args:
+        bone: The name of the bone of the generated rig.
+        names: The names of the bones of the metarig.
+    """
+    stem, side = _split(PREFIXED.sub("", bone, count=1))
+    found = ""
+    for name in names:
+        own, own_side = _split(name)
+        is_same = own_side == side and stem.startswith(own) and not stem[len(own) :][:1].isalnum()
+        if is_same and len(name) > len(found):
+            found = name
+    return found
+
+
+def _split(name: str) -> tuple[str, str]:
+    match = SIDED.fullmatch(name)
+    return (match[1], match[2] or "") if match else (name, "")
 
 
 def fk_control(armature: bpy.types.Object, name: str) -> str:

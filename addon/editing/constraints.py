@@ -14,7 +14,7 @@ from fabrik_solver.core.bend import LIMB
 from ..blender import animation
 from ..blender.access import session_uid
 from ..blender.errors import ProblemError
-from ..blender.limbs import limb_length
+from ..blender.limbs import common_name, limb_length
 from ..blender.skeleton import skeleton_of
 from ..loop import dependencies, plan
 from ..loop.chain_plan import ChainPlan
@@ -24,6 +24,7 @@ from ..loop.solving import solve_constraint
 from . import offset
 from .defaults import apply_defaults
 from .flexion import remember
+from .girth import beside_mesh
 from .placing import new_empty, pole_world, tip_world
 
 
@@ -43,6 +44,7 @@ def add(
     chain_count: int | None = 0,
     solver: str = "AUTO",
     use_offset: bool = False,
+    use_tail: bool = True,
 ) -> FabrikConstraint:
     """Add a constraint and make it the active one.
 
@@ -55,6 +57,7 @@ def add(
             those of the limb.
         solver: The identifier of a solver, or ``'AUTO'``: Two Bone for two bones, FABRIK for more.
         use_offset: Whether to keep the tip's current offset from the target.
+        use_tail: Whether the tip bone is part of the chain, if that is what new constraints have.
 
     Raises:
         ProblemError: If the constraint could not work, or would break another one; then nothing
@@ -72,13 +75,17 @@ def add(
     motion = MOTIONS.get(solver)
     if target is None and (motion is None or motion.needs_target):
         place, size = tip_world(armature, bone)
-        empty = target = new_empty(armature, f"{bone} Target", place, 0.25 * size, "CUBE")
+        size = beside_mesh(armature, bone, 0.25 * size)
+        name = f"{common_name(bone)} Target"
+        empty = target = new_empty(armature, name, place, size, "CUBE")
     fabrik = settings(armature)
     item = fabrik.constraints.add()
-    item.name = free_name(armature, bone)
+    item.name = free_name(armature, common_name(bone))
     item.bone, item.chain_count, item.solver = bone, count, solver
     item.target, item.subtarget = target, subtarget
     apply_defaults(item)
+    if not use_tail:
+        item.use_tail = False
     # A limb bends about its hinge; a longer chain drags its bones along, so that it never jumps.
     item.swing = 1.0 if (count or length) <= LIMB else 0.0
     if problem := new_problem(known_problems):
@@ -89,8 +96,7 @@ def add(
         raise ProblemError(problem)
     fabrik.active_index = len(fabrik.constraints) - 1
     item.use_offset = use_offset
-    if motion is None:
-        remember(armature, [rig.names[i] for i in rig.chain_up(tip)[-(count or length) :]])
+    remember(armature, item)
     return item
 
 
@@ -155,7 +161,7 @@ def add_pole(
         )
     place, size = pole_world(*solve_constraint(depsgraph, armature, index))
     item = settings(armature).constraints[index]
-    pole = new_empty(armature, f"{item.bone} Pole", place, 0.1 * size, "SPHERE")
+    pole = new_empty(armature, f"{common_name(item.bone)} Pole", place, 0.1 * size, "SPHERE")
     item.pole_angle = 0.0
     item.pole_subtarget = ""
     item.pole_target = pole

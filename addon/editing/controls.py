@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
@@ -16,19 +16,31 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.errors import ChoiceError
+from ..blender.limbs import common_name
 from ..blender.messages import msg
 from ..blender.skeleton import upright
 from ..loop.properties import settings
+from .girth import skins_of
+from .lifting import set_down
 from .placing import link_beside
 from .playing import updated
 
 COLLECTION = "IK Controls"
 """The bone collection of control bones."""
 
-COLOURS = {1: "THEME08", 0: "THEME09", -1: "THEME02"}
-"""The color set of control bones by side: left is blue, the middle yellow, right red.
+COLOURS = {
+    1: ((0.45, 0.85, 1.0), (0.55, 0.88, 1.0), (0.85, 0.96, 1.0)),
+    0: ((0.98, 0.85, 0.25), (1.0, 0.90, 0.50), (1.0, 0.97, 0.80)),
+    -1: ((1.0, 0.64, 0.56), (1.0, 0.72, 0.65), (1.0, 0.91, 0.88)),
+}
+"""The colors of control bones by side: left is blue, the middle yellow, right red.
 
-Of the sets in these colors, those that are seen on a dark background."""
+Each has one for bones as they are, selected bones, and the active bone. Blender draws the first one
+darker by 50 of 255, so that most color sets of themes are hardly seen on the gray of the viewport.
+"""
+
+WIDTH = 2.0
+"""The width of the lines of control bones, in pixels."""
 
 ENDS_WITH_SIDE = re.compile(r"(.+?)([._ -](?:l|r|left|right)(?:\.\d+)?)", re.IGNORECASE)
 """Splits a bone's name into the rest and its side."""
@@ -94,31 +106,45 @@ def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
     name = f"{armature.name} Controls"
     controls = bpy.data.objects.new(name, bpy.data.armatures.new(name))
     controls.matrix_world = armature.matrix_world.copy()
-    controls.show_in_front = armature.show_in_front
+    controls.show_in_front = True
+    settings(controls).is_control = True
     link_beside(controls, armature)
     return controls
 
 
-def control_name(bone: str, word: str) -> str:
+def control_name(bone: str, word: str, is_shared: bool = False) -> str:
     """Return the name of the control of a bone, which Blender can flip if it can flip the bone's.
+
+    It is what an animator calls the bone, without what rigs add to names.
 
     Args:
         bone: The name of the bone.
         word: What the control is, as in ``"hand IK.L"``.
+        is_shared: Whether others share it, so that it is on no side.
     """
+    bone = common_name(bone)
     found = ENDS_WITH_SIDE.fullmatch(bone)
+    if found and is_shared:
+        return f"{found[1]} {word}"
     return f"{found[1]} {word}{found[2]}" if found else f"{bone} {word}"
 
 
 def use_bones(
-    armature: bpy.types.Object, indices: Sequence[int], holder: bpy.types.Object
+    armature: bpy.types.Object,
+    indices: Sequence[int],
+    holder: bpy.types.Object,
+    word: str = "IK",
+    only: Collection[bpy.types.Object] | None = None,
 ) -> list[str]:
     """Replace the Empties that are targets and poles of constraints by new bones of an armature.
 
     Args:
         armature: The armature of the constraints.
-        indices: The indices of the constraints, whose targets and poles are Empties of their own.
+        indices: The indices of the constraints, whose targets and poles are Empties of their own,
+            which they may share.
         holder: The armature that gets the bones, which may be the same.
+        word: What the controls are, for their names.
+        only: The Empties to replace; None for all.
 
     Returns:
         The names of the new bones.
@@ -126,25 +152,25 @@ def use_bones(
     cube, sphere = new_shape(armature, "CUBE"), new_shape(armature, "SPHERE")
     updated()
     items: list[Any] = [settings(armature).constraints[index] for index in indices]
-    controls: list[Control] = []
+    controls: dict[bpy.types.Object, Control] = {}
     for item in items:
-        controls.append(Control(control_name(item.bone, "IK"), item.target, cube))
-        if item.pole_target is not None:
-            controls.append(Control(control_name(item.bone, "Pole"), item.pole_target, sphere))
-    names = _add_bones(holder, controls)
+        for end, is_pole in ((item.target, False), (item.pole_target, True)):
+            if end is not None and (only is None or end in only) and end not in controls:
+                bones = [one.bone for one in items if end in (one.target, one.pole_target)]
+                name = control_name(bones[0], "Pole" if is_pole else word, len(bones) > 1)
+                controls[end] = Control(name, end, sphere if is_pole else cube)
+    names = dict(zip(controls, _add_bones(holder, [*controls.values()]), strict=True))
+    _show_in_front(holder)
     # Editing bones may have moved the settings.
-    items = [settings(armature).constraints[index] for index in indices]
-    remaining = iter(names)
-    for item in items:
-        item.target, item.subtarget = holder, next(remaining)
-        if item.pole_target is not None:
-            item.pole_target, item.pole_subtarget = holder, next(remaining)
-    for control in controls:
-        bpy.data.objects.remove(control.empty)
-    if sphere.users == 0:
-        bpy.data.objects.remove(sphere)
-    updated()
-    return names
+    for item in [settings(armature).constraints[index] for index in indices]:
+        if item.target in names:
+            item.target, item.subtarget = holder, names[item.target]
+        if item.pole_target in names:
+            item.pole_target, item.pole_subtarget = holder, names[item.pole_target]
+    for ob in [*controls, *(shape for shape in (cube, sphere) if shape.users == 0)]:
+        bpy.data.objects.remove(ob)
+    set_down(armature, indices)
+    return [*names.values()]
 
 
 def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[str]:
@@ -165,11 +191,35 @@ def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[
     for name, control in zip(names, controls, strict=True):
         bone = pose_bones(armature)[name]
         collection.assign(bone)
-        bone.bone.color.palette = COLOURS[side_of(name)]
+        bone.bone.fabrik_is_control = True
+        colour: Any = bone.bone.color
+        colour.palette = "CUSTOM"
+        custom = colour.custom
+        custom.normal, custom.select, custom.active = COLOURS[side_of(name)]
         bone.custom_shape = control.shape
         bone.use_custom_shape_bone_size = True
         bone.custom_shape_scale_xyz = (0.25, 0.25, 0.25)
+        bone.custom_shape_wire_width = WIDTH
     return names
+
+
+def _show_in_front(armature: bpy.types.Object) -> None:
+    """Draw an armature in front of its meshes, which controls are of no use behind.
+
+    Importers of characters do so as well. That it was not is noted, and given back by
+    `remove_bones`.
+    """
+    if not armature.show_in_front and skins_of(armature):
+        armature.show_in_front = True
+        settings(armature).is_shown_in_front = True
+
+
+def _give_front_back(armature: bpy.types.Object) -> None:
+    """Undo `_show_in_front`."""
+    own = settings(armature)
+    if own.is_shown_in_front:
+        armature.show_in_front = False
+        own.property_unset("is_shown_in_front")
 
 
 def remove_bones(armature: bpy.types.Object, names: Iterable[str]) -> None:
@@ -190,6 +240,7 @@ def remove_bones(armature: bpy.types.Object, names: Iterable[str]) -> None:
     collection = data.collections_all.get(COLLECTION)
     if collection is not None and not collection.bones and not collection.children:
         data.collections.remove(collection)
+        _give_front_back(armature)
 
 
 def remove_empty_action(ob: bpy.types.Object) -> None:

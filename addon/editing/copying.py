@@ -14,6 +14,7 @@ from ..loop import plan
 from ..loop.properties import FabrikConstraint, free_name, settings
 from ..loop.property_values import values_of
 from . import constraints as editing
+from .flexion import remember
 
 IK_AXIS = ("lock_ik_", "use_ik_limit_", "ik_min_", "ik_max_", "ik_stiffness_")
 """A bone's settings for Blender's IK, per axis."""
@@ -70,11 +71,10 @@ def _add_copy(armature: bpy.types.Object, bone: str, values: dict[str, Any]) -> 
     rig = skeleton_of(armature)
     length = len(rig.chain_up(rig.index[bone])) - (0 if values["use_tail"] else 1)
     count = min(values["chain_count"], length)
-    return add_with(
-        armature,
-        free_name(armature, bone),
-        {**values, "bone": bone, "chain_count": count},
-    ).name
+    name = free_name(armature, bone)
+    item = add_with(armature, name, {**values, "bone": bone, "chain_count": count})
+    remember(armature, item)
+    return item.name
 
 
 def add_with(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> FabrikConstraint:

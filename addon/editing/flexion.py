@@ -25,19 +25,20 @@ import bpy
 from mathutils import Quaternion, Vector
 
 from fabrik_solver import Hinge
-from fabrik_solver.core.vectors import Vec, across, unit
+from fabrik_solver.core.vectors import ORIGIN, Vec, across, unit
 
 from ..blender import animation
 from ..blender.access import pose_bones, rest_bone
 from ..blender.character import Character, character_of
-from ..blender.limbs import NO_BEND, end_of
+from ..blender.limbs import NO_BEND, end_of, named_chain
 from ..blender.moving import place_of
 from ..blender.rotation import channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..loop import plan
 from ..loop.bend_side import stored_flexion
 from ..loop.joints import limit_of
-from ..loop.properties import settings
+from ..loop.properties import FabrikConstraint, settings
+from ..loop.registry import MOTIONS
 
 SAMPLES: Final = 64
 """The most frames of a clip that are looked at."""
@@ -124,17 +125,33 @@ def next_in_limb(rig: Skeleton, bone: int) -> int:
     return found[0] if len(found) == 1 else -1
 
 
-def remember(armature: bpy.types.Object, bones: Iterable[str]) -> None:
-    """Store how the joints above bones flex, where the plan cannot see it in the rest pose.
+def remember(armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    """Store how the joints of a new chain flex, where the plan cannot see it in the rest pose.
 
-    What is stored already stays. Armature data that is linked is left as it is.
+    What is stored already stays, unless it was found for a constraint that is gone: the clip, or
+    the rest pose, may be another one since then. Armature data that is linked is left as it is.
     """
-    if not cast(bpy.types.Armature, armature.data).is_editable:
+    if not cast(bpy.types.Armature, armature.data).is_editable or item.solver in MOTIONS:
         return
-    for name in bones:
+    rig = skeleton_of(armature)
+    for name in named_chain(item, pose_bones(armature)[item.bone]).bones[1:]:
+        bone: Any = rest_bone(armature, name)
+        if is_found(bone) and _chains_with(rig, rig.index[name]) <= 1:
+            bone.fabrik_flexion = ORIGIN
         found = flexion_of(armature, name)
         if found is not None and found.source in ("LIMIT", "CLIP", "BODY"):
-            cast(Any, rest_bone(armature, name)).fabrik_flexion = vector(found.axis)
+            bone.fabrik_flexion = bone.fabrik_found_flexion = vector(found.axis)
+
+
+def is_found(bone: Any) -> bool:
+    """Return whether what is stored of a bone of an armature was found, and not set by hand."""
+    return any(bone.fabrik_flexion) and bone.fabrik_flexion[:] == bone.fabrik_found_flexion[:]
+
+
+def _chains_with(rig: Skeleton, bone: int) -> int:
+    """Return the number of chains that bend at the joint above a bone."""
+    chains = plan.current().chains
+    return sum(one.rig.uid == rig.uid and bone in one.bones[1:] for one in chains)
 
 
 def flip(armature: bpy.types.Object, bones: Iterable[str]) -> None:
@@ -145,17 +162,26 @@ def flip(armature: bpy.types.Object, bones: Iterable[str]) -> None:
             cast(Any, rest_bone(armature, name)).fabrik_flexion = vector(-found.axis)
 
 
-def stored_flexions(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, Vec]:
+Stored = tuple[Vec, Vec]
+"""What is stored of a bone: the axis about which it flexes, and the one that was found."""
+
+
+def stored_flexions(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, Stored]:
     """Return what is stored of bones, for `restore_flexions`."""
-    return {name: vector(cast(Any, rest_bone(armature, name)).fabrik_flexion) for name in bones}
+    found: dict[str, Any] = {name: rest_bone(armature, name) for name in bones}
+    return {
+        name: (vector(bone.fabrik_flexion), vector(bone.fabrik_found_flexion))
+        for name, bone in found.items()
+    }
 
 
-def restore_flexions(armature: bpy.types.Object, stored: Mapping[str, Vec]) -> None:
+def restore_flexions(armature: bpy.types.Object, stored: Mapping[str, Stored]) -> None:
     """Store again what was stored of bones."""
-    for name, axis in stored.items():
-        bone = cast(Any, rest_bone(armature, name))
+    for name, (axis, found) in stored.items():
+        bone: Any = rest_bone(armature, name)
         if vector(bone.fabrik_flexion) != axis:
             bone.fabrik_flexion = axis
+        bone.fabrik_found_flexion = found
 
 
 @dataclass(frozen=True)
@@ -213,6 +239,8 @@ def _joint(armature: bpy.types.Object, name: str, end: Vector | None) -> _Joint 
 
 
 def _set(joint: _Joint) -> Vector | None:
+    if is_found(joint.rig.rest(joint.bone)) and not _chains_with(joint.rig, joint.bone):
+        return None  # It was found for a constraint that is gone.
     return stored_flexion(joint.rig, joint.bone)
 
 

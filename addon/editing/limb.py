@@ -2,122 +2,126 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable
 
 import bpy
 
-from fabrik_solver.motion.anatomy import HAND, words_of
-from fabrik_solver.motion.anatomy import Limb as Found
+from fabrik_solver.motion.anatomy import words_of
 
 from ..blender.access import pose_bones
-from ..blender.character import Character, character_of
 from ..blender.errors import ProblemError
-from ..blender.limbs import limb_length
+from ..blender.limbs import is_end_by_shape, limb_length
 from ..blender.skeleton import Skeleton, skeleton_of
+from ..loop import plan
 from .flexion import next_in_limb
-
-ENDS: Final = HAND | {"ankle", "foot", "hoof", "palm", "paw"}
-"""Words in the names of bones at the ends of limbs, which have rotations of their own."""
-
-
-class Limb(NamedTuple):
-    """A limb that IK can be added to.
-
-    Attributes:
-        bones: The names of the bones that bend, root first.
-        hand: The hand or foot after them; empty if there is none.
-        kind: ``'ARM'`` or ``'LEG'`` of a recognized character; empty for any other limb.
-    """
-
-    bones: tuple[str, ...]
-    hand: str = ""
-    kind: str = ""
-
-    def tip(self, is_oriented: bool) -> str:
-        """Return the tip bone of a constraint that orients the hand, or does not."""
-        return self.hand if is_oriented and self.hand else self.bones[-1]
+from .helpers import controller_of
+from .known_limbs import ENDS, Body, Limb
 
 
-def find_limbs(armature: bpy.types.Object, bones: Iterable[str]) -> list[tuple[Limb, bool]]:
-    """Return the limb of each bone, and whether the bone is its hand, foot or toe.
+def find_limbs(
+    armature: bpy.types.Object, bones: Iterable[str], is_literal: bool = False
+) -> list[tuple[Limb, bool]]:
+    """Return the limb of each bone, and whether the bone is its hand or foot, or below that.
 
-    Arms and legs of a character are recognized from any of their bones, or the clavicle. Any other
-    limb goes from the bone to the tip, and up to where the skeleton branches.
+    Arms and legs of a character are recognized from any of their bones, those below their hands and
+    feet, the clavicle, and what controls them or lies beside. Without, two long bones tell, with
+    what is short after them. Any other limb goes from the bone to the tip, and up to where the
+    skeleton branches. What only follows other bones of the armature means these.
+
+    Args:
+        armature: The armature.
+        bones: The names of the bones.
+        is_literal: Whether a finger or other chain is meant itself, and not the limb that has it.
 
     Raises:
         ProblemError: If a bone is not part of a limb.
     """
-    character = character_of(armature)
-    return [_find(armature, character, bone) for bone in bones]
+    plan.discard_if_outdated()  # Bones may have been renamed.
+    body = Body(armature)
+    return [_find(body, bone, is_literal) for bone in bones]
 
 
-def _find(armature: bpy.types.Object, character: Character, bone: str) -> tuple[Limb, bool]:
-    index = character.names.index(bone)
-    for limb in character.anatomy.limbs:
-        toe = limb.toe if limb.kind == "LEG" else -1  # An arm's is a finger.
-        if index in (limb.end, toe) and _is_end(character, limb):
-            return _recognized(character, limb), True
-        if index in (*limb.carriers, *limb.bones) and _is_end(character, limb):
-            return _recognized(character, limb), False
-    rig = skeleton_of(armature)
-    found, is_hand = _find_any(rig, rig.index[bone])
-    if len(found.bones) < 2 or index == character.anatomy.hips:
+def _find(body: Body, bone: str, is_literal: bool) -> tuple[Limb, bool]:
+    armature, rig = body.armature, body.rig
+    known = body.limb_at(bone)
+    if known is not None and not (is_literal and bone not in (*known[0].bones, known[0].hand)):
+        return _controlling(armature, known[0]), known[1]
+    # The shape of a trunk may be that of a limb.
+    ends = _ends(rig, by_shape=not body.limbs)
+    found, is_hand = _find_any(rig, rig.index[bone], is_literal, ends)
+    hips = body.character.anatomy.hips
+    if len(found.bones) < 2 or (hips >= 0 and bone == body.character.names[hips]):
         raise ProblemError(
             "“{bone}” is not part of a limb: click a hand, a foot, or a bone of the chain",
             bone=bone,
         )
-    return found, is_hand
+    return _controlling(armature, found), is_hand
 
 
-def _is_end(character: Character, limb: Found) -> bool:
-    """Return whether a recognized limb ends at a hand or foot, and not at a claw."""
-    if limb.end < 0 or limb.toe >= 0 or len(character.anatomy.limbs) == 4:
-        return True
-    return bool(ENDS & set(words_of(character.bones[limb.end].name)))
+def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
+    """Return the limb whose bones a limb copies, if they are a chain; otherwise the limb itself."""
+    rig = skeleton_of(armature)
+    sources = [controller_of(armature, name) for name in limb.bones]
+    way = [rig.names[i] for i in rig.chain_up(rig.index[sources[-1]])] if all(sources) else []
+    if not way or not set(sources) <= set(way):
+        return limb
+    hand = controller_of(armature, limb.hand) if limb.hand else ""
+    is_child = hand and rig.parents[rig.index[hand]] == rig.index[sources[-1]]
+    return Limb(tuple(way[way.index(sources[0]) :]), hand if is_child else "", limb.kind)
 
 
-def _recognized(character: Character, limb: Found) -> Limb:
-    names = character.names
-    hand = names[limb.end] if limb.end >= 0 else ""
-    return Limb(tuple(names[i] for i in limb.bones), hand, limb.kind)
-
-
-def _find_any(rig: Skeleton, bone: int) -> tuple[Limb, bool]:
-    is_hand = _is_hand(rig, bone)
-    hand = bone if is_hand else -1
-    last = rig.parents[bone] if is_hand else bone
-    while not is_hand and (after := next_in_limb(rig, last)) >= 0:
-        if _is_hand(rig, after):
-            hand = after
+def _find_any(
+    rig: Skeleton, bone: int, is_literal: bool, is_end: Callable[[int], bool]
+) -> tuple[Limb, bool]:
+    """Return the limb of a bone of any skeleton, and whether the bone is at or below its end."""
+    line = [bone] if is_literal else rig.chain_up(bone)[::-1]
+    hand = next(filter(is_end, line), -1)
+    if hand >= 0:
+        return _with_hand(rig, hand), True
+    last = bone
+    while (after := next_in_limb(rig, last)) >= 0:
+        if not is_literal and is_end(after):
+            found = _with_hand(rig, after)
+            if rig.names[bone] in found.bones:
+                return found, False
             break
         last = after
-    up = rig.chain_up(last)
-    bones = up[-limb_length(rig, last) :]
-    if bone not in (*bones, hand):
-        bones, hand = rig.chain_up(bone)[-limb_length(rig, bone) :], -1
-    names = tuple(rig.names[i] for i in bones)
-    return Limb(names, rig.names[hand] if hand >= 0 else ""), is_hand
+    bones = rig.chain_up(last)[-limb_length(rig, last) :]
+    if bone not in bones:
+        bones = rig.chain_up(bone)[-limb_length(rig, bone) :]
+    return Limb(tuple(rig.names[i] for i in bones)), False
 
 
-def _is_hand(rig: Skeleton, bone: int) -> bool:
-    """Return whether a bone is a hand or foot by its name, and not a finger of one."""
-    parent = rig.parents[bone]
-    if parent < 0 or ENDS & set(words_of(rig.names[parent])):
-        return False
-    return bool(ENDS & set(words_of(rig.names[bone])))
+def _with_hand(rig: Skeleton, hand: int) -> Limb:
+    last = rig.parents[hand]
+    count = 2 if is_end_by_shape(rig, hand) else limb_length(rig, last)
+    names = tuple(rig.names[i] for i in rig.chain_up(last)[-count:])
+    return Limb(names, rig.names[hand])
+
+
+def _ends(rig: Skeleton, by_shape: bool) -> Callable[[int], bool]:
+    """Return a function that returns whether a bone is a hand or foot, and not a finger of one."""
+
+    def is_end(bone: int) -> bool:
+        parent = rig.parents[bone]
+        if parent < 0 or (by_shape and is_end_by_shape(rig, bone)):
+            return parent >= 0
+        is_of_hand = bool(ENDS & set(words_of(rig.names[parent])))
+        return not is_of_hand and bool(ENDS & set(words_of(rig.names[bone])))
+
+    return is_end
 
 
 def other_limb(armature: bpy.types.Object, limb: Limb) -> Limb | None:
     """Return the limb on the other side, None if there is none."""
-    character = character_of(armature)
-    for found in character.anatomy.limbs if limb.kind else ():
-        if _recognized(character, found) != limb:
+    known = Body(armature).limbs
+    for found, own in known:
+        if _controlling(armature, own) != limb:
             continue
-        same = [one for one in character.anatomy.limbs if one.kind == found.kind]
-        place = [one for one in same if one.side == found.side].index(found)
-        others = [one for one in same if one.side == -found.side]
-        return _recognized(character, others[place]) if place < len(others) else None
+        same = [one for one in known if one[0].kind == found.kind]
+        place = [one for one in same if one[0].side == found.side].index((found, own))
+        others = [other for one, other in same if one.side == -found.side]
+        return _controlling(armature, others[place]) if place < len(others) else None
     names = [bpy.utils.flip_name(name) for name in (*limb.bones, limb.hand)]
     bones = pose_bones(armature)
     if names[-2] == limb.bones[-1] or not all(name in bones for name in filter(None, names)):

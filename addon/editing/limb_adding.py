@@ -17,7 +17,7 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.errors import ProblemError
-from ..blender.limbs import end_of
+from ..blender.limbs import common_name, end_of
 from ..blender.messages import msg
 from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of, upright, vector
@@ -27,9 +27,12 @@ from .bending import hinge_values
 from .controls import refuse_uneditable, use_bones
 from .copying import set_values
 from .flexion import Flexion, flexion_of, flip, restore_flexions, stored_flexions
-from .limb import Limb
+from .girth import beside_mesh
+from .helpers import is_seen
+from .known_limbs import Limb
 from .placing import new_empty
 from .playing import updated
+from .switching import SwitchState, restore_switch, switch_to_fk
 
 SAME_PLACE: Final = 1e-3
 SAME_TURN: Final = 1e-2
@@ -85,6 +88,25 @@ def add_limbs(
         refuse_known(armature, limb)
     if options.bones:
         refuse_uneditable(armature)
+    switched: list[SwitchState | None] = []
+    try:
+        for limb in limbs:
+            switched.append(switch_to_fk(armature, limb) if limb.switch else None)
+        for limb in limbs:
+            refuse_unseen(armature, limb)
+        indices, notes = _add_limbs(armature, limbs, options)
+    except BaseException:
+        for state in switched:
+            restore_switch(armature, state)
+        raise
+    if any(switched):
+        notes.append(msg("The limb is switched to FK, whose controls IK poses"))
+    return indices, notes
+
+
+def _add_limbs(
+    armature: bpy.types.Object, limbs: Sequence[Limb], options: LimbOptions
+) -> tuple[list[int], list[str]]:
     before = shown_pose(armature)
     start = len(settings(armature).constraints)
     hinged: list[str] = []
@@ -165,6 +187,20 @@ def keep_pose(
     return msg("No hinge for “{bone}”: its pose is out of range", bone=limb.bones[-1])
 
 
+def refuse_unseen(armature: bpy.types.Object, limb: Limb) -> None:
+    """Refuse a limb that nothing follows that is seen.
+
+    Raises:
+        ProblemError: If IK would pose what nothing shows.
+    """
+    if not is_seen(armature, limb.bones):
+        raise ProblemError(
+            "Nothing that is seen follows “{bone}”: click a bone that deforms the mesh, or switch "
+            "its limb to FK first",
+            bone=limb.tip(True),
+        )
+
+
 def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:
     """Refuse bones that Blender's constraints or drivers pose.
 
@@ -173,6 +209,14 @@ def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:
     """
     for name in bones:
         for con in active_constraints(pose_bones(armature)[name]):
+            if con.type == "IK" and con.target is not None:
+                raise ProblemError(
+                    "“{bone}” is posed by its constraint “{constraint}”: move its target "
+                    "“{target}”, or choose Convert from Blender's IK first",
+                    bone=name,
+                    constraint=con.name,
+                    target=con.subtarget or con.target.name,
+                )
             if con.type not in COMPATIBLE:
                 raise ProblemError(
                     "“{bone}” is posed by its constraint “{constraint}”: set up the bones that "
@@ -253,15 +297,18 @@ def add_limb(
     world = evaluated.matrix_world @ tip.matrix
     heads = [one.head for one in (tip, *tip.parent_recursive[:count])]
     length = sum((a - b).length for a, b in pairwise(heads)) * evaluated.matrix_world.median_scale
-    target = new_empty(armature, f"{bone} Target", vector(world.translation), 0.1 * length, "CUBE")
+    name = f"{common_name(bone)} Target"
+    size = beside_mesh(armature, bone, 0.1 * length)
+    target = new_empty(armature, name, vector(world.translation), size, "CUBE")
     target.rotation_mode = "QUATERNION"
     target.rotation_quaternion = upright(world)
     try:
-        item = editing.add(armature, bone, target, "", count, exact_for("FABRIK", count))
+        solver = exact_for("FABRIK", count)
+        item = editing.add(armature, bone, target, "", count, solver, use_tail=False)
     except ProblemError:
         bpy.data.objects.remove(target)
         raise
-    item.use_tail, item.use_rotation, item.swing = False, True, 1.0
+    item.use_rotation, item.swing = True, 1.0
     return item
 
 

@@ -29,6 +29,7 @@ from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
 from ..blender.limbs import next_joint
 from ..blender.skeleton import skeleton_of, vector
+from ..loop.properties import settings
 
 
 def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
@@ -131,11 +132,13 @@ def new_empty(
     size: float,
     display: Literal["CUBE", "SPHERE"],
 ) -> bpy.types.Object:
-    """Add an Empty to the collection of an armature, at a position in world space."""
+    """Add an Empty that is a control of an armature to its collection, at a place in the world."""
     empty = bpy.data.objects.new(name, None)
     empty.empty_display_type = display
     empty.empty_display_size = max(size, 1e-3)
+    empty.show_in_front = True
     empty.location = place
+    settings(empty).is_control = True
     link_beside(empty, armature)
     return empty
 

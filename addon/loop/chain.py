@@ -17,7 +17,7 @@ from fabrik_solver import (
     point_in,
     pose_in_world,
 )
-from fabrik_solver.core.vectors import ORIGIN, Mat3, Vec
+from fabrik_solver.core.vectors import ORIGIN, Mat3, Vec, add
 
 from ..blender.errors import ProblemError
 from ..blender.messages import label
@@ -43,6 +43,7 @@ class SolveInput(NamedTuple):
         note: The note to report.
         extra: What a motion has read.
         start: The pose to solve from instead of the FK pose, if it is continuous.
+        facing: Where it bends if it is nearly straight and has no pole (see `Aim`).
     """
 
     parent: Frame
@@ -55,6 +56,7 @@ class SolveInput(NamedTuple):
     note: str = ""
     extra: object = None
     start: StartPose | None = None
+    facing: tuple[Vec, float] | None = None
 
 
 def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -> SolveInput | None:
@@ -89,15 +91,20 @@ def read_chain(solved: SolvedScene, chain: ChainPlan, is_member: bool = False) -
         fk_state = _fk_state(chain, pose, settings.chain_bias)
     world = solved.world(rig.object, rig.uid)
     pole = None if chain.pole is None else solved.point(chain.pole)
+    if pole is not None and chain.pole_tie is not None:
+        pole = add(pole, solved.lift(chain, chain.pole_tie))
     aim = aim_of(solved, chain)
+    if chain.target_tie is not None:
+        aim = aim._replace(place=add(aim.place, solved.lift(chain, chain.target_tie)))
     if chain.goal_source is not None:
         aim = chain.goal_source.goal(solved, chain, aim)
     extra = None if chain.motion is None else chain.motion.read(solved, chain)
     start_source = None if is_member else chain.start_source
     start = None if start_source is None else start_source.start_pose(solved.time, len(chain.bones))
     note = chain.note or aim.note
+    facing = None if is_member else aim.facing
     return SolveInput(
-        parent, fk_state, settings, world, aim.place, pole, aim.axes, note, extra, start
+        parent, fk_state, settings, world, aim.place, pole, aim.axes, note, extra, start, facing
     )
 
 
@@ -228,6 +235,9 @@ def goal_of(inputs: SolveInput) -> Goal:
     """Return the goal in world space, without the pole if the start pose faces it already."""
     settings = inputs.settings
     has_start = inputs.start is not None and len(inputs.start.rotations) > 0
+    if inputs.facing is not None and inputs.pole is None and not has_start:
+        hint, weight = inputs.facing
+        return Goal(inputs.target, hint, 0.0, weight, settings.softness, settings.swing, True)
     return Goal(
         inputs.target,
         None if has_start else inputs.pole,

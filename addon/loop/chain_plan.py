@@ -109,6 +109,10 @@ class Snapshot(Protocol):
         """Return the frame in world space of an object with the session UID ``uid``."""
         ...
 
+    def lift(self, chain: ChainPlan, tie: Tie) -> Vec:
+        """Return how far a target or pole goes along with the body of a chain, in world space."""
+        ...
+
 
 @dataclass(eq=False, slots=True)  # Not a named tuple, which takes twice as long to make.
 class MotionContext:
@@ -183,11 +187,14 @@ class Aim(NamedTuple):
         place: The location of the tip.
         axes: The orientation of the tip bone; None if it is free.
         note: A note for the user; empty if there is none.
+        facing: A point in world space to which a limb without a pole bends that is nearly
+            straight, and its weight; None if there is none.
     """
 
     place: Vec
     axes: Mat3 | None
     note: str = ""
+    facing: tuple[Vec, float] | None = None
 
 
 class GoalSource(Protocol):
@@ -271,6 +278,32 @@ class FkState(NamedTuple):
     bias: float
 
 
+class Hold(NamedTuple):
+    """One of Blender's constraints that ties a target to something outside of the body.
+
+    Attributes:
+        owner: The object.
+        bone: The name of the bone; empty for a constraint of the object.
+        name: The name of the constraint.
+    """
+
+    owner: bpy.types.Object
+    bone: str
+    name: str
+
+
+class Tie(NamedTuple):
+    """How a target or pole belongs to a body that is lifted.
+
+    Attributes:
+        bones: The bones whose lift it takes part in (see `SolveResult`).
+        holds: What keeps it where it is, as far as it has influence.
+    """
+
+    bones: tuple[int, ...]
+    holds: tuple[Hold, ...] = ()
+
+
 @dataclass(eq=False, slots=True)
 class ChainPlan:
     """A constraint, resolved to bones and objects.
@@ -287,6 +320,8 @@ class ChainPlan:
         offset: Frame of the tip in the target's space; None without Keep Offset.
         target: The target.
         pole: The pole target, if there is one.
+        target_tie: How the target belongs to a body that is lifted, if it does.
+        pole_tie: The same for the pole.
         rest_bend: Direction of the bend in rest pose, in the root bone's axes; None if straight.
         problem: Why the constraint is invalid; empty if it is valid.
         note: A note on a valid constraint.
@@ -322,6 +357,8 @@ class ChainPlan:
     offset: Frame | None = None
     target: Point | None = None
     pole: Point | None = None
+    target_tie: Tie | None = None
+    pole_tie: Tie | None = None
     rest_bend: Vec | None = None
     problem: str = ""
     note: str = ""

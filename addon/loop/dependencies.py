@@ -25,20 +25,36 @@ def declare(armature: bpy.types.Object) -> bool:
 
 _pending: dict[int, bpy.types.Object] = {}
 
+_shown: list[int] = []
+"""The scenes that windows showed when an armature was scheduled last."""
+
 
 @changes.structure
 def note(block: bpy.types.ID) -> None:
     """Schedule `declare` for an armature before the next update."""
     if isinstance(block, bpy.types.Object):
         _pending[block.session_uid] = block
+        _shown[:] = _shown_scenes()
 
 
-def declare_pending() -> None:
-    """Declare the dependencies of all scheduled armatures."""
+def declare_pending(is_frame_change: bool) -> None:
+    """Declare the dependencies of all scheduled armatures.
+
+    A window that switches to another scene changes its frame. The depsgraph has been built anew
+    then and is not evaluated yet, where building it once more crashes Blender 4.2: what is declared
+    has to wait until it is.
+    """
+    if not _pending or (is_frame_change and _shown != _shown_scenes()):
+        return
     while _pending:
         _, armature = _pending.popitem()
         with suppress(ReferenceError):  # It was removed.
             declare(armature)
+
+
+def _shown_scenes() -> list[int]:
+    manager = bpy.context.window_manager
+    return [window.scene.session_uid for window in manager.windows] if manager else []
 
 
 @on_invalidate

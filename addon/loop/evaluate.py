@@ -368,8 +368,10 @@ def _scope_of(update: Update) -> _Scope:
     # Gravity and frame rate are settings of the scene.
     is_timed = is_frame_change or session_uid(depsgraph.scene) in updated
     concerned = updated | _depending(plan, updated, is_timed)
+    unseen = set[int]() if is_frame_change else _take_unseen(depsgraph)
     # Scripts change lists without a notification, so all that will be solved is checked.
-    new = plan.stale(plan.rigs if is_frame_change else _solved_with(plan, concerned))
+    is_all = is_frame_change or changed
+    new = plan.stale(plan.rigs if is_all else _solved_with(plan, concerned | unseen))
     if new:
         discard()
         plan = current()
@@ -377,8 +379,8 @@ def _scope_of(update: Update) -> _Scope:
         updated = _updated(update) or set[int]()
         concerned = updated | _depending(plan, updated, is_timed)
         changed = changed | take_followed()
-    if not is_frame_change:
-        new |= _take_unseen(depsgraph)
+        unseen |= set[int]() if is_frame_change else _take_unseen(depsgraph)
+    new |= unseen
     concerned |= new
     if changed:
         # Blender rebuilds its relations, and may evaluate any armature for that.

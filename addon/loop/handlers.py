@@ -60,7 +60,7 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         before, after = EVENTS[is_frame_change]
         _put(after, FIRST[after], 0)
         _put(after, LAST[after], -1)
-        dependencies.declare_pending()
+        dependencies.declare_pending(is_frame_change)
         if getattr(bpy.app.handlers, before)[-1] is not LAST[before]:
             return  # What handlers after ours do is not known, and they need the FK pose as well.
         graphs = graphs_of(scene)
@@ -302,6 +302,7 @@ def _declare_dependencies() -> set[int]:
         if ob.library is None and dependencies.declare(ob):
             present.released[ob.session_uid] = ob
     present.is_declared = True
+    dependencies.forget_pending()
     rigs = [rig for rig in present.rigs.values() if rig.object.library is None]
     return {rig.uid for rig in rigs if dependencies.declare(rig.object)}
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import bpy
 
 from . import changes
-from .property_kinds import FACTOR, Definition, defined
+from .property_kinds import FACTOR, OVERRIDABLE, Definition, defined
 
 LIMIT_ITEMS = (
     ("NONE", "None", "No limit", 0),
@@ -63,6 +63,13 @@ FLEXION: Definition = defined(
     **SETTING,
 )
 """A property of the bone and not of its `FabrikJoint`, which is copied to bones with other axes."""
+
+FOUND_FLEXION: Definition = defined(
+    "Found Flexion",
+    "The flexion that was found when a constraint was added. One set by hand differs from it",
+    options={"HIDDEN"},
+    override=OVERRIDABLE,
+)
 
 
 class FabrikJoint(bpy.types.PropertyGroup):

@@ -26,6 +26,7 @@ from ..blender.skeleton import (
 )
 from . import changes, deferred, dependencies
 from .armature_plan import ArmaturePlan, has_settings, plan_armature
+from .bodies import tie_to_bodies
 from .chain_plan import ChainPlan
 from .fk_pose import FkReader
 from .lookahead import Lookahead, driver_count, lookahead_of
@@ -129,6 +130,7 @@ class Plan:
         """Update the lookahead, if the set of animated channels has changed."""
         if self.lookahead.is_outdated() and not have_bones_changed():
             self.lookahead = lookahead_of(self.readers, self.units_of, self.groups)
+            tie_to_bodies(self.units, self.chains)
         for curves in (*self.lookahead.curves.values(), *self.lookahead.replaced.values()):
             curves.forget()
 
@@ -359,6 +361,7 @@ def _make() -> Plan:
     plan.units_of = {uid: [] for uid in armatures}
     for unit in plan.units:
         plan.units_of[unit.rig.uid].append(unit)
+    tie_to_bodies(pre_pass, plan.chains)
     plan.carried = order.carried
     plan.groups = order.groups()
     plan.active = _all_active(plan, order)

@@ -25,6 +25,7 @@ class PrePassBone(ABC):
     Attributes:
         is_known_ahead: Whether `read` returns the same ahead of an evaluation as far as its chains
             can be solved ahead.
+        lifts_body: Whether its results may have a `lift`, which the targets of the body follow.
         rig: The armature.
         bone: The bone.
         chains: The chains that it serves.
@@ -43,6 +44,7 @@ class PrePassBone(ABC):
     """
 
     is_known_ahead: ClassVar[bool] = False
+    lifts_body: ClassVar[bool] = False
 
     rig: Skeleton
     bone: int

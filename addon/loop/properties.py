@@ -21,7 +21,7 @@ from fabrik_solver import METHODS
 
 from ..blender.access import shown_areas
 from . import changes
-from .joint_properties import FLEXION, FabrikJoint
+from .joint_properties import FLEXION, FOUND_FLEXION, FabrikJoint
 from .property_kinds import (
     BROWSING,
     FACTOR,
@@ -323,6 +323,15 @@ def settings_form() -> Form:
     return animated_form(FabrikConstraint)
 
 
+IS_CONTROL: Definition = defined(
+    "Control",
+    "Added with a constraint, with which it may be removed",
+    options={"HIDDEN"},
+    override=OVERRIDABLE,
+)
+"""Marks an object or a bone that was added as target or pole."""
+
+
 class FabrikSettings(bpy.types.PropertyGroup):
     """The extension's properties of an armature object."""
 
@@ -337,6 +346,13 @@ class FabrikSettings(bpy.types.PropertyGroup):
         options=BROWSING,
         override=OVERRIDABLE,
     )
+    is_control: bool = cast(Any, IS_CONTROL)
+    is_shown_in_front: bool = defined(
+        "Shown in Front",
+        "In Front was enabled for control bones, and is disabled with the last of them",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
 
 
 class FabrikSceneSettings(bpy.types.PropertyGroup):
@@ -347,6 +363,13 @@ class FabrikSceneSettings(bpy.types.PropertyGroup):
         "Show the reach of the chains of selected armatures and the joint limits of the "
         "active bone in the 3D Viewport",
         default=True,
+        options=FIXED,
+        update=_redraw_viewports,
+    )
+    show_reach: bool = defined(
+        "Always Show Reach",
+        "Show what the active chain can reach. Otherwise it is only shown while something is "
+        "dragged, and while the target is out of reach",
         options=FIXED,
         update=_redraw_viewports,
     )
@@ -449,6 +472,10 @@ def register(
         override={"LIBRARY_OVERRIDABLE"},
     )
     cast(Any, bpy.types.Bone).fabrik_flexion = FLEXION.property(tuple[float, float, float])
+    cast(Any, bpy.types.Bone).fabrik_found_flexion = FOUND_FLEXION.property(
+        tuple[float, float, float]
+    )
+    cast(Any, bpy.types.Bone).fabrik_is_control = IS_CONTROL.property(bool)
     known_name: Definition = defined(
         "Known Name",
         "Name by which constraints refer to the bone, to follow it when it is renamed",
@@ -466,6 +493,8 @@ def unregister() -> None:
         delattr(bpy.types.PoseBone, name)
     del cast(Any, bpy.types.Bone).fabrik_joint
     del cast(Any, bpy.types.Bone).fabrik_flexion
+    del cast(Any, bpy.types.Bone).fabrik_found_flexion
+    del cast(Any, bpy.types.Bone).fabrik_is_control
     del cast(Any, bpy.types.Scene).fabrik
     del cast(Any, bpy.types.Object).fabrik
     for cls in reversed(_groups):

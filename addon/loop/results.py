@@ -38,6 +38,7 @@ class SolveResult(NamedTuple):
         reports: One report per constraint of the unit.
         scales: Solved local scales, by bone.
         locations: Solved local locations, by bone.
+        lift: How far it moves its bones, and all that belongs to their body, in world space.
     """
 
     inputs: object
@@ -46,6 +47,7 @@ class SolveResult(NamedTuple):
     reports: tuple[Report, ...]
     scales: Mapping[int, Vec]
     locations: Mapping[int, Vec]
+    lift: Vec | None = None
 
 
 NOTHING: Mapping[int, Vec] = {}

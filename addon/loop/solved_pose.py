@@ -24,12 +24,14 @@ class SolvedPose:
         reports: The reports of each unit, by the indices of its constraints.
         locations: Solved local locations, by bone.
         scales: Solved local scales, by bone.
+        lifts: How far results lift bodies in world space, by their first bone.
     """
 
     __slots__ = (
         "_indexed",
         "_posed_by",
         "fk",
+        "lifts",
         "locations",
         "now",
         "reports",
@@ -45,6 +47,7 @@ class SolvedPose:
         self.reports: dict[tuple[int, ...], tuple[Report, ...]] = {}
         self.locations: dict[int, Vec] = {}
         self.scales: dict[int, Vec] = {}
+        self.lifts: dict[int, Vec] = {}
         self._posed_by: dict[int, SolveResult] = {}
         self._indexed = 0
 
@@ -59,6 +62,8 @@ class SolvedPose:
             self.scales.update(result.scales)
         if result.locations:
             self.locations.update(result.locations)
+        if result.lift is not None:
+            self.lifts[result.bones[0]] = result.lift
 
     def rotation(self, bone: int) -> Quat | None:
         """Return the solved local rotation of a bone; None if it has none yet."""

@@ -8,7 +8,7 @@ local channels instead, which also makes them independent of the previous pose, 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import bpy
 
@@ -24,6 +24,8 @@ from fabrik_solver.core.vectors import (
     mat_from_columns,
     mat_product,
     scale_columns,
+    scaled,
+    sum_of,
     unit,
 )
 
@@ -31,7 +33,7 @@ from ..blender.access import frame_rate, rest_bone
 from ..blender.relations import ROTATION_ONLY, active_constraints, constraint_point, is_predictable
 from ..blender.rotation import Rows
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
-from .chain_plan import ChainPlan
+from .chain_plan import ChainPlan, Tie
 from .fk_pose import FkPose
 from .plan import Plan
 from .properties import FabrikConstraint
@@ -213,6 +215,17 @@ class SolvedScene:
             world = self.snapshot.world(ob, uid)
             self.worlds[uid] = self._carried_world(ob, uid) if world is None else world
         return self.worlds[uid]
+
+    def lift(self, chain: ChainPlan, tie: Tie) -> Vec:
+        """Return how far a target or pole goes along with the body of a chain, in world space."""
+        lifts = self.poses[chain.rig.uid].lifts
+        lift = sum_of([lifts[bone] for bone in tie.bones if bone in lifts])
+        for hold in tie.holds if lift != ORIGIN else ():
+            copy: Any = hold.owner.evaluated_get(self.depsgraph)
+            con = (copy.pose.bones[hold.bone] if hold.bone else copy).constraints.get(hold.name)
+            if con is not None and not con.mute:
+                lift = scaled(lift, 1.0 - con.influence)
+        return lift
 
     def _carried_world(self, ob: bpy.types.Object, uid: int) -> Frame:
         """Compute the frame of an object that follows a solved bone, as Blender will."""

@@ -1,16 +1,24 @@
-"""Base of operators that add a constraint: the active bone and the selected target."""
+"""Bases of operators that add constraints: to which bones, with which target."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import bpy
 
-from ..blender.errors import ProblemError
+from ..blender.access import pose_bones
+from ..blender.errors import ProblemError, listed
 from ..blender.messages import COMMA, joined, msg
 from ..editing import constraints as editing
-from ..loop.properties import FabrikConstraint
+from ..editing.controls import refuse_uneditable, uneditable_problem, use_bones
+from ..loop.properties import FabrikConstraint, settings
+from ..loop.property_kinds import defined
 from .refusing import Working, armature_refusal
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 MOTION_OPERATORS: list[tuple[str, str]] = []
 """The operators of the menu Add Motion, and their labels there."""
@@ -18,35 +26,66 @@ MOTION_OPERATORS: list[tuple[str, str]] = []
 Target = tuple[bpy.types.Object, str]
 """An object and the name of its bone, empty for the object itself."""
 
-
-def selected_targets(context: bpy.types.Context) -> list[Target]:
-    """Return the selected bones besides the active one; without any, the selected objects."""
-    tip: Any = context.active_pose_bone
-    bones: list[Target] = [
-        (cast(bpy.types.Object, bone.id_data), bone.name)
-        for bone in context.selected_pose_bones or ()
-        if (bone.id_data, bone.name) != (tip.id_data, tip.name)
-    ]
-    return bones or [(ob, "") for ob in context.selected_objects if ob.mode != "POSE"]
-
-
 TIP = msg("the tip bone")
 """The default name of the active bone in messages."""
 
 
-def chosen_target(
-    context: bpy.types.Context, active: str = TIP
-) -> tuple[bpy.types.Object | None, str]:
-    """Return the selected target, None and an empty name without one.
+class Selection(NamedTuple):
+    """What is selected, by the rule of all operators that add constraints.
+
+    Attributes:
+        armature: The armature of the active bone.
+        tips: The bones that get a constraint each, the active one first.
+        target: The target of all, None if there is none.
+        subtarget: The bone of the target, empty for the object itself.
+    """
+
+    armature: bpy.types.Object
+    tips: list[str]
+    target: bpy.types.Object | None
+    subtarget: str
+
+
+def selection_of(context: bpy.types.Context, others: str, active: str = TIP) -> Selection:
+    """Return what is selected: tips of chains, and their target.
+
+    A bone above another one of these belongs to its chain.
 
     Args:
         context: The context.
+        others: What the selected bones of the armature are besides the active one: ``'EACH'`` for
+            tips, ``'TARGET'`` for the target, or ``'AUTO'``: a control is the target of others.
         active: The name of the active bone in messages.
 
     Raises:
         ProblemError: If several targets are selected.
     """
-    targets = selected_targets(context)
+    tip: Any = context.active_pose_bone
+    armature: bpy.types.Object = tip.id_data
+    bones: list[Any] = [bone for bone in context.selected_pose_bones or () if bone != tip]
+    own = [tip, *(bone for bone in bones if bone.id_data == armature)]
+    targets: list[Target] = [(b.id_data, b.name) for b in bones if b.id_data != armature]
+    if others != "EACH":
+        tips = own[:1] if others == "TARGET" else [bone for bone in own if not _is_control(bone)]
+        own, given = tips or own, [bone for bone in own if tips and bone not in tips]
+        targets = [(armature, bone.name) for bone in given] + targets
+    objects: list[Target] = [(ob, "") for ob in context.selected_objects if ob.mode != "POSE"]
+    target = _only(targets or objects, active)
+    above = {one.name for bone in own for one in bone.parent_recursive}
+    return Selection(armature, [b.name for b in own if b.name not in above], *target)
+
+
+def _is_control(bone: Any) -> bool:
+    """Return whether a pose bone does not deform, or stands alone as a target does."""
+    return not bone.bone.use_deform or (bone.parent is None and not bone.children)
+
+
+def _only(targets: Sequence[Target], active: str) -> tuple[bpy.types.Object | None, str]:
+    """Return the target, None and an empty name without one.
+
+    Raises:
+        ProblemError: If there are several.
+    """
     if len(targets) > 1:
         names = joined(COMMA, [msg("“{bone}”", bone=bone or ob.name) for ob, bone in targets[:4]])
         raise ProblemError(
@@ -70,15 +109,173 @@ def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
     return ""
 
 
+def select_bones(armature: bpy.types.Object, names: Sequence[str]) -> None:
+    """Select bones alone, and make the first one active."""
+    for bone in pose_bones(armature):
+        # Since 5.0 pose bones are selected, before that their bones.
+        owner = bone if hasattr(bone, "select") else bone.bone
+        owner.select = bone.name in names
+    data: Any = armature.data
+    data.bones.active = data.bones[names[0]]
+
+
+class MakingControls(Working):
+    """An operator that makes targets or poles: from the interface, control bones.
+
+    Attributes:
+        word: What a control bone is, for its name.
+    """
+
+    word = "IK"
+
+    controls: str = defined(
+        "Controls",
+        "Kind of the new target or pole. By default control bones from the interface, "
+        "Empties from scripts",
+        items=(
+            ("BONE", "Control Bones", "Add bones to the armature, and select them"),
+            ("EMPTY", "Empties", "Add Empties"),
+        ),
+        default="EMPTY",
+    )
+
+    def invoke(
+        self, context: bpy.types.Context, event: bpy.types.Event
+    ) -> set[OperatorReturnItems]:
+        """Make control bones, unless Empties were chosen or the bones are linked."""
+        is_chosen = cast(Any, self).properties.is_property_set("controls")
+        if not is_chosen and not uneditable_problem(self.armature(context)):
+            self.controls = "BONE"
+        return self.execute(context)
+
+    def armature(self, context: bpy.types.Context) -> bpy.types.Object:
+        """Return the armature that gets control bones."""
+        return cast(Any, context.active_pose_bone).id_data
+
+    def refuse_controls(self, armature: bpy.types.Object) -> None:
+        """Refuse control bones where bones cannot be added.
+
+        Raises:
+            ProblemError: With the reason.
+        """
+        if self.controls == "BONE":
+            refuse_uneditable(armature)
+
+    def make_controls(
+        self, armature: bpy.types.Object, indices: Sequence[int], known: Collection[int]
+    ) -> None:
+        """Replace the Empties that were added to constraints by control bones, and select these.
+
+        Args:
+            armature: The armature.
+            indices: The indices of the constraints.
+            known: The session UIDs of all objects from before.
+        """
+        empties = [ob for ob in bpy.data.objects if ob.session_uid not in known]
+        if empties and self.controls == "BONE":
+            select_bones(armature, use_bones(armature, indices, armature, self.word, empties))
+
+
+def known_objects() -> set[int]:
+    """Return the session UIDs of all objects."""
+    return {ob.session_uid for ob in bpy.data.objects}
+
+
+@contextmanager
+def all_or_none(armature: bpy.types.Object, known: Collection[int]) -> Iterator[None]:
+    """Remove the constraints and objects that are added here if one of them cannot be.
+
+    Args:
+        armature: The armature of the constraints.
+        known: The session UIDs of all objects from before.
+    """
+    fabrik = settings(armature)
+    start, active = len(fabrik.constraints), fabrik.active_index
+    try:
+        yield
+    except BaseException:
+        for index in reversed(range(start, len(fabrik.constraints))):
+            editing.remove(armature, index)
+        for ob in [ob for ob in bpy.data.objects if ob.session_uid not in known]:
+            bpy.data.objects.remove(ob)
+        fabrik.active_index = active
+        raise
+
+
 class AddMotionOperator(Working):
-    """An operator that adds a motion to the chain of the active bone."""
+    """An operator that adds a motion without target to the chains of the selected bones.
+
+    Attributes:
+        solver: The motion.
+        active: The name of the active bone in messages.
+        others: What the other selected bones are, see `selection_of`.
+    """
 
     asks = (tip_refusal,)
+    solver = ""
+    active = TIP
+    others = "EACH"
+
+    def completed(self, chosen: Selection) -> Selection:
+        """Return the selection with a new target that all share, if they do."""
+        return chosen
+
+    def add(self, chosen: Selection, tip: str) -> FabrikConstraint:
+        """Add a constraint to a tip."""
+        return editing.add(
+            chosen.armature, tip, chosen.target, chosen.subtarget, solver=self.solver
+        )
+
+    def done(self, bone: str, target: str) -> str:
+        """Return the report on one constraint, given the names of its bone and target."""
+        raise NotImplementedError
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Add the constraints."""
+        chosen = selection_of(context, self.others, self.active)
+        armature, known = chosen.armature, known_objects()
+        self.refuse_controls(armature)
+        start = len(settings(armature).constraints)
+        with all_or_none(armature, known):
+            chosen = self.completed(chosen)
+            for tip in chosen.tips:
+                self.add(chosen, tip)
+        indices = range(start, len(settings(armature).constraints))
+        settings(armature).active_index = start
+        self.make_controls(armature, indices, known)
+        items: list[Any] = [settings(armature).constraints[index] for index in indices]
+        names = [item.subtarget or (item.target.name if item.target else "") for item in items]
+        if len(items) == 1:
+            return self.done(items[0].bone, names[0])
+        tips = listed([item.bone for item in items])
+        targets = [*dict.fromkeys(filter(None, names))]
+        if not targets:
+            return msg("Added to {tips}", tips=tips)
+        return msg("Added to {tips}: move {targets}", tips=tips, targets=listed(targets))
+
+    def refuse_controls(self, armature: bpy.types.Object) -> None:
+        """Refuse control bones that are to be made."""
+
+    def make_controls(
+        self, armature: bpy.types.Object, indices: Sequence[int], known: Collection[int]
+    ) -> None:
+        """Make control bones of new Empties."""
 
 
-def add_with_target(context: bpy.types.Context, solver: str) -> tuple[FabrikConstraint, str]:
-    """Add a constraint with the chosen target, and return it with the target's name."""
-    tip: Any = context.active_pose_bone
-    item = editing.add(tip.id_data, tip.name, *chosen_target(context), solver=solver)
-    assert item.target is not None
-    return item, item.subtarget or item.target.name
+class AddWithTargetOperator(MakingControls, AddMotionOperator):
+    """An operator that adds constraints with a target to the chains of the selected bones."""
+
+    others: str = defined(
+        "Selected Bones",
+        "What the selected bones are, in addition to the active one",
+        items=(
+            (
+                "AUTO",
+                "Automatic",
+                "They get a constraint each, but a control bone is the target",
+            ),
+            ("EACH", "Get One Each", "They get a constraint each"),
+            ("TARGET", "Target", "The other selected bone is the target"),
+        ),
+        options={"SKIP_SAVE"},
+    )

@@ -11,7 +11,7 @@ from ..blender.access import session_uid
 from ..blender.listeners import on_invalidate, on_load
 from ..loop import plan
 from ..loop.chain_plan import ChainPlan
-from ..loop.properties import FabrikConstraint, settings
+from ..loop.properties import FabrikConstraint, FabrikSettings, settings
 
 Place = tuple[bpy.types.Object, int]
 """An armature, and the index of one of its constraints."""
@@ -24,11 +24,13 @@ class Seen(NamedTuple):
         selection: The `session_uid` of the active object, and in Pose Mode the active bone's name.
         armature: The `session_uid` of the armature that was shown.
         item: The index of the constraint that was shown.
+        size: The number of its constraints.
     """
 
     selection: tuple[int, str]
     armature: int
     item: int
+    size: int
 
 
 _seen: Seen | None = None
@@ -155,7 +157,7 @@ def _matching(
 
 
 def follow(depsgraph: bpy.types.Depsgraph) -> None:
-    """Show the constraint of what is active, if the selection has changed.
+    """Show the constraint of what is active, if the selection or the number of them has changed.
 
     What was chosen meanwhile, in the list or by a script, stays. Renders change nothing.
     """
@@ -168,19 +170,26 @@ def follow(depsgraph: bpy.types.Depsgraph) -> None:
     before = _seen
     if before is not None and before.selection == selection:
         rig = plan.current().rigs.get(before.armature)
-        if rig is not None:
-            _seen = before._replace(item=settings(rig.object).active_index)
-        return
+        now = (0, 0) if rig is None else _shown_in(settings(rig.object))
+        if now[1] == before.size:
+            _seen = before._replace(item=now[0])
+            return
+        before = None  # Adding and removing activate a row that nobody chose.
     armature = shown_armature(context)
     if armature is None:
-        _seen = Seen(selection, 0, -1)
+        _seen = Seen(selection, 0, -1, 0)
         return
     uid, fabrik = session_uid(armature), settings(armature)
     is_chosen = before is not None and before.armature == uid and before.item != fabrik.active_index
     place = None if is_chosen or _is_loaded else selected_place(context)
     if place is not None and fabrik.active_index != place[1]:
         fabrik.active_index = place[1]
-    _seen, _is_loaded = Seen(selection, uid, fabrik.active_index), False
+    _seen, _is_loaded = Seen(selection, uid, *_shown_in(fabrik)), False
+
+
+def _shown_in(fabrik: FabrikSettings) -> tuple[int, int]:
+    """Return the index of the active constraint of an armature, and the number of all."""
+    return fabrik.active_index, len(fabrik.constraints)
 
 
 @on_invalidate

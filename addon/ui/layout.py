@@ -15,6 +15,9 @@ Layout = Any
 """A `bpy.types.UILayout`; its stubs reject the extension's operators and the names of icons."""
 
 
+REDO = 300
+"""The width of sentences in Adjust Last Operation, in pixels at a UI scale of 1."""
+
 PARTS = re.compile(r"\s*(?:[\u3040-\u9fff][\u3000-\u303f\uff00-\uff65]*|[^\s\u3040-\u9fff]+)")
 """What a line can be broken after: a word, or a Chinese or Japanese character with punctuation."""
 

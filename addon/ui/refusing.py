@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 
+from ..blender.character import recognizing_once
 from ..blender.errors import ChoiceError, ProblemError
 from ..blender.messages import msg, shown
 from ..blender.refusals import linked_problem, rest_problem, tweak_problem
 from ..editing import constraints as editing
 from .following import shown_armature
 from .layout import draw_sentence
+from .reporting import say
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -68,7 +70,8 @@ class Working(Refusing):
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Do the work, and report the result."""
         try:
-            done = self.work(context)
+            with recognizing_once():
+                done = self.work(context)
         except ProblemError as problem:
             return self.fail(problem)
         return self.finish(done)
@@ -82,13 +85,13 @@ class Working(Refusing):
         """Report the result."""
         if not done:
             return {"CANCELLED"}
-        self.report({self.severity}, shown(done))
+        say(self, self.severity, done)
         return {"FINISHED"}
 
     def warn(self, notes: Iterable[str]) -> None:
         """Report warnings."""
         for note in notes:
-            self.report({"WARNING"}, shown(note))
+            say(self, "WARNING", note)
 
 
 class Asking(Working):
@@ -102,7 +105,8 @@ class Asking(Working):
     ) -> set[OperatorReturnItems]:
         """Do the work, or open the dialog."""
         try:
-            done = self.work(context)
+            with recognizing_once():
+                done = self.work(context)
         except ChoiceError as error:
             self.problem = str(error)
             for name, value in error.choice.items():

@@ -11,6 +11,7 @@ import bpy
 from ..blender.errors import ProblemError
 from ..blender.messages import msg, shown
 from ..editing.playing import finish
+from .reporting import say
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -43,6 +44,11 @@ class ProgressOperator:
     def finished(self, result: Any) -> set[OperatorReturnItems]:
         """Report the result of the work."""
         raise NotImplementedError
+
+    def escaped(self) -> set[OperatorReturnItems]:
+        """Report that Escape has stopped the work."""
+        say(self, "INFO", self.stopped)
+        return {"CANCELLED"}
 
     def refuse(self, reason: str) -> set[OperatorReturnItems]:
         """Report why the work cannot be done."""
@@ -82,8 +88,7 @@ class ProgressOperator:
         """Do a slice of the work; block all events but Escape."""
         if event.type == "ESC" and event.value == "PRESS":
             self.cancel(context)
-            self.report({"INFO"}, shown(self.stopped))
-            return {"CANCELLED"}
+            return self.escaped()
         if event.type != "TIMER" or self._work is None:
             return {"RUNNING_MODAL"}
         drawing = perf_counter() - self._paused

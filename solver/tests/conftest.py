@@ -18,24 +18,27 @@ settings.register_profile("same every time", derandomize=True, deadline=None, da
 settings.register_profile("new each time", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile("new each time" if os.environ.get("FABRIK_FUZZ") else "same every time")
 
-FIGURES = pytest.StashKey[list[tuple[str, str]]]()
-
 
 @pytest.fixture
-def figure(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+def figure(record_property: Callable[[str, object], None]) -> Callable[[str, str], None]:
     """Call it with a name and a value to have them in the table at the end of the run."""
-    figures = request.config.stash.setdefault(FIGURES, [])
-    return lambda name, value: figures.append((name, value))
+    return record_property
 
 
 def pytest_report_header() -> str:
     return f"solver: {'compiled' if COMPILED else 'interpreted'}"
 
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    figures = config.stash.get(FIGURES, [])
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    # Reports are what comes back from the processes in which tests run, in any order.
+    reports = [
+        report
+        for kind in ("passed", "failed")
+        for report in terminalreporter.stats.get(kind, ())
+        if report.when == "call"
+    ]
+    reports.sort(key=lambda report: report.location[:2])
+    figures = [figure for report in reports for figure in report.user_properties]
     if not figures:
         return
     width = max(len(name) for name, _ in figures)

@@ -39,7 +39,7 @@ def test_every_module_can_be_imported_first(tmp_path: Path) -> None:
     assert {"fabrik_solver.core.solve", "addon.loop.plan", "addon.features.gait.body"} <= set(names)
     script = tmp_path / "imports.py"
     script.write_text(PROGRAM.format(path=PATH, packages=[*PACKAGES], names=names))
-    printed = run_elsewhere(script, timeout=300.0)
+    printed = run_elsewhere(script)
     assert [line for line in printed.splitlines() if line.startswith((*PACKAGES,))] == []
 
 

@@ -6,12 +6,14 @@ import random
 from array import array
 from collections.abc import Iterator
 from itertools import pairwise
+from math import atan2, degrees
 from pathlib import Path
-from statistics import median
+from statistics import correlation, median
+from typing import NamedTuple
 
 import bpy
 import pytest
-from mathutils import Vector
+from mathutils import Quaternion, Vector
 from rigs import KEYABLE, channels_bits, shown_bits
 
 from samples import build, measure
@@ -207,6 +209,100 @@ def test_built_sample_moves_like_the_file(sample: str) -> None:
     assert vertices() == pytest.approx(corners, abs=1e-5)
 
 
+def test_no_pole_is_seen_in_a_render(sample: str) -> None:
+    poles = {item.pole_target for item in constraints()} - {None}
+    seen = [child.name for ob in poles for child in ob.children if not child.hide_render]
+    assert not seen
+
+
+def evaluated(rig: bpy.types.Object) -> bpy.types.Object:
+    return rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+
+
+def test_tentacle_bends_everywhere_and_kinks_nowhere() -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(path_of("tentacle")))
+    rig = bpy.data.objects["Rig"]
+    before: list[float] = []
+    for frame in frames():
+        bpy.context.scene.frame_set(frame)
+        pairs = pairwise(evaluated(rig).pose.bones)
+        bends = [degrees(lower.y_axis.angle(upper.y_axis)) for lower, upper in pairs]
+        assert max(bends) < 32.0, frame
+        changes = [abs(a - b) for a, b in zip(bends, before, strict=False)]
+        assert max(changes, default=0.0) < 2.0, frame
+        before = bends
+
+
+def test_eyes_lead_a_head_that_turns_no_farther_than_that_of_a_person() -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(path_of("look")))
+    rig = bpy.data.objects["Rig"]
+
+    def turns() -> dict[str, Quaternion]:
+        posed = evaluated(rig).pose.bones
+        return {b.name: (b.matrix @ b.bone.matrix_local.inverted()).to_quaternion() for b in posed}
+
+    farthest = dict.fromkeys(("Chest", "Neck", "Head"), 0.0)
+    for frame in frames():
+        bpy.context.scene.frame_set(frame)
+        seen = turns()
+        for name in farthest:
+            farthest[name] = max(farthest[name], degrees(seen[name].angle))
+        for eye in ("Eye.L", "Eye.R"):
+            within = degrees(seen["Head"].rotation_difference(seen[eye]).angle)
+            assert within < 31.0, (frame, eye)
+    # Each carries a part of the turn on.
+    assert 5.0 < farthest["Chest"] < farthest["Neck"] - 10.0 < farthest["Head"] - 20.0
+    assert farthest["Head"] < 60.0
+
+
+class Gait(NamedTuple):
+    """A figure's motion, measured over its frames, in degrees; forward is positive.
+
+    Attributes:
+        knees: How far the left knee is bent.
+        arms: How far the left upper arm is ahead of the chest's own way down.
+        thighs: How far the left thigh is ahead.
+    """
+
+    knees: list[float]
+    arms: list[float]
+    thighs: list[float]
+
+
+def gait_on_flat_floor(name: str) -> Gait:
+    """Return how the figure of a sample goes while nothing keeps its feet on the ground."""
+    bpy.ops.wm.open_mainfile(filepath=str(path_of(name)))
+    rig = bpy.data.objects["Rig"]
+    for item in constraints():
+        item.ground.use = False
+    gait = Gait([], [], [])
+    for frame in frames():
+        bpy.context.scene.frame_set(frame)
+        posed = evaluated(rig).pose.bones
+        thigh, shin, arm = (posed[f"{part}.L"].y_axis for part in ("Thigh", "Shin", "Upper arm"))
+        gait.knees.append(degrees(thigh.angle(shin)))
+        gait.thighs.append(degrees(atan2(thigh.x, -thigh.z)))
+        gait.arms.append(degrees(atan2(arm.x, -arm.z)))
+    return gait
+
+
+def test_figure_walks_upright_with_arms_that_swing_against_its_legs() -> None:
+    knees, arms, thighs = gait_on_flat_floor("hills")
+    assert 0.0 <= min(knees) < 8.0  # The leg that stands is nearly straight …
+    assert 55.0 < max(knees) < 70.0  # … and bends by about 60° as it swings.
+    assert sum(knee < 25.0 for knee in knees) > 0.45 * len(knees)
+    assert max(arms) - min(arms) > 40.0
+    assert correlation(arms, thighs) < -0.7
+
+
+def test_figure_runs_with_legs_that_push_and_knees_that_swing() -> None:
+    knees, arms, thighs = gait_on_flat_floor("stairs")
+    assert min(knees) < 15.0
+    assert 90.0 < max(knees) < 120.0
+    assert max(arms) - min(arms) > 60.0
+    assert correlation(arms, thighs) < -0.8
+
+
 def test_puppet_stays_in_its_plane() -> None:
     bpy.ops.wm.open_mainfile(filepath=str(path_of("puppet")))
     rig = bpy.data.objects["Rig"]
@@ -383,6 +479,24 @@ def test_feet_that_run_over_stairs_stand_still_and_not_within_them() -> None:
         assert median(slides) < 0.003
         # As the heel rises, the foot rolls on its sole: the joint above it goes ahead a little.
         assert max(slides) < 0.012
+
+
+def test_body_of_the_quadruped_is_of_one_piece() -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(path_of("quadruped")))
+    body = bpy.data.objects["Body"]
+    carried = {group.name for group in body.vertex_groups}
+    assert carried >= {"Hips", "Loin", "Back", "Chest", "Neck", "Head"}
+    beside: dict[int, list[int]] = {}
+    for edge in body.data.edges:
+        a, b = edge.vertices
+        beside.setdefault(a, []).append(b)
+        beside.setdefault(b, []).append(a)
+    seen, ahead = {0}, [0]
+    while ahead:
+        found = [other for other in beside[ahead.pop()] if other not in seen]
+        seen.update(found)
+        ahead += found
+    assert len(seen) == len(body.data.vertices) > 1000
 
 
 def test_quadruped_walks_over_bumps_as_it_was_simulated() -> None:

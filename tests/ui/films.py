@@ -165,7 +165,7 @@ def switch(window: Window) -> Path:
     stage(window, "prepare_film('sample')")
     film = Film(window)
     film.play(range(1, 21, 2))
-    film.glide(window.find("fabrik.snap_to_ik", is_wide=True), steps=4)
+    film.glide(window.find("to='FK'"), steps=4)
     film.take(4)
     window.click()
     window.until("bpy.data.objects['Figure'].fabrik.constraints[0].influence == 0")

@@ -126,6 +126,25 @@ def prepare_line() -> None:
     select(rig, hook, "B4")
 
 
+def prepare_face() -> None:
+    """Make a head with two eyes and a tail, and enter Pose Mode with nothing selected."""
+    clear()
+    rig = make_armature(
+        {
+            "Head": ((0, 0, 1), (0, 0, 1.4), ""),
+            "Eye.L": ((0.2, -0.2, 1.2), (0.2, -0.5, 1.2), "Head"),
+            "Eye.R": ((-0.2, -0.2, 1.2), (-0.2, -0.5, 1.2), "Head"),
+            "Tail": ((0, 0, 1), (0.5, 0, 0.7), "Head"),
+            "Tail2": ((0.5, 0, 0.7), (0.9, 0, 0.8), "Tail"),
+            "Tail3": ((0.9, 0, 0.8), (1.2, 0, 1.1), "Tail2"),
+        },
+        "Face",
+    )
+    rig.show_in_front = True
+    select(rig, None, "Head")
+    bpy.ops.pose.select_all(action="DESELECT")
+
+
 def prepare_picture() -> None:
     """Let what is on the stage be rendered in no time, in the place of the 3D view."""
     render = bpy.context.scene.render
@@ -612,6 +631,14 @@ def face_hand(bone: str) -> None:
         view.view_location = middle("Downloaded", bone)
         view.view_distance = 1.2
         view.view_rotation = (Matrix.Rotation(radians(90), 3, "X")).to_quaternion()
+
+
+def face_hand_beside() -> None:
+    """Turn the 3D view back to the hand of the downloaded character, beside the sidebar."""
+    for _window, area in areas("VIEW_3D"):
+        view = area.spaces.active.region_3d
+        view.view_location = middle("Downloaded", "mixamorig:LeftHand")
+        view.view_distance = 1.2
 
 
 def hand_off(rig: str, bone: str) -> float:

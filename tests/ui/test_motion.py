@@ -6,6 +6,9 @@ from window import Window
 WALKER = "bpy.data.objects['Walker']"
 WALKS = f"len({WALKER}.fabrik.gaits)"
 HOW = f"{WALKER}.fabrik.simulation.state"
+SHOWN = f"{WALKER}.fabrik.constraints[{WALKER}.fabrik.active_index].bone"
+"""The tip bone of the constraint whose settings are shown."""
+
 LINE = "bpy.data.objects['Line']"
 
 F12 = "96"
@@ -26,16 +29,13 @@ def have_legs(window: Window, *, is_walking: bool = False) -> None:
 
 
 class TestWalking:
-    def test_legs_walk_once_they_are_simulated(self, window):
+    def test_legs_walk_as_soon_as_they_are_added(self, window):
         have_legs(window)
-        window.choose(POSE_MENU, "Walk")
-        window.until(f"{WALKS} == 1")
-        assert window.ask(HOW) == "NONE"
         before = window.settled()
-
-        window.click(window.find("fabrik.simulate", is_wide=True))
-        window.until(f"{HOW} == 'FRESH' and modal() == ''")
+        window.choose(POSE_MENU, "Walk")
+        window.until(f"{WALKS} == 1 and {HOW} == 'FRESH' and modal() == ''")
         window.drawn(before, window.ask("timeline()"), 300)  # The bar.
+        assert window.ask(SHOWN) == window.ask("bpy.context.active_pose_bone.name")
 
         pose = window.ask("pose('Walker')")
         window.click(window.ask("timeline(25)"))
@@ -47,13 +47,31 @@ class TestWalking:
         window.key("ctrl+z")
         window.until(f"{FRAME} == 1")
         window.key("ctrl+z")
-        window.until(f"{HOW} == 'NONE'")
+        window.until(f"{WALKS} == 0")
         window.key("ctrl+shift+z")
-        window.until(f"{HOW} == 'FRESH'")
+        window.until(f"{WALKS} == 1 and {HOW} == 'FRESH'")
+        assert window.ask(SHOWN) == window.ask("bpy.context.active_pose_bone.name")
+
+    def test_more_frames_of_the_scene_are_simulated_by_themselves(self, window):
+        have_legs(window, is_walking=True)
+        window.ask("bpy.context.scene.frame_end = 60")
+        window.until(f"{HOW} == 'FRESH' and '60' in {WALKER}.fabrik.simulation.message")
+
+    def test_escape_while_a_walk_is_added_keeps_it_as_one_step(self, window):
+        have_legs(window)
+        window.ask("bpy.context.scene.frame_end = 20_000; remember('range')")
+        window.choose(POSE_MENU, "Walk")
+        window.until(f"modal() == 'FABRIK_OT_gait_add' and {FRAME} > 1")
+        window.key("Escape")
+        window.until(f"modal() == '' and {FRAME} == 1")
+        assert window.ask(f"({WALKS}, {HOW})") == [1, "NONE"]
+        window.move(window.ask("seen((0.2, 0, 1))"))
+        window.key("ctrl+z")
+        window.until(f"{WALKS} == 0")
 
     def test_escape_during_the_pass_leaves_everything_as_it_was(self, window):
         have_legs(window, is_walking=True)
-        window.ask("bpy.context.scene.frame_end = 20_000")
+        window.ask("bpy.ops.fabrik.simulation_clear(); bpy.context.scene.frame_end = 20_000")
         pose = window.ask("pose('Walker')")
 
         window.click(window.find("fabrik.simulate", is_wide=True))

@@ -7,7 +7,7 @@ import pytest
 from figure import ITEM, RIG
 from window import FOLDER, Picture, Row, Window
 
-TOP = ("influence", "fabrik.snap_to_fk", "fabrik.snap_to_ik", "pole_target")
+TOP = ("influence", "fabrik.switch", "fabrik.snap_to_ik", "pole_target")
 """What is used all the time, from top to bottom."""
 
 LIST = 190
@@ -113,7 +113,7 @@ class TestTheTop:
         stay(window, across, top)
         window.ask(f"{RIG}.data.pose_position = 'REST'")
         drawn(window)
-        assert not {"snap_to_fk", "snap_to_ik"} & set(window.ask("offered()"))
+        assert not {"switch", "snap_to_fk", "snap_to_ik"} & set(window.ask("offered()"))
         stay(window, across, top)
         window.ask(f"{RIG}.data.pose_position = 'POSE'; take('Target')")
         drawn(window)
@@ -207,7 +207,7 @@ class TestTheOverlay:
 
     def test_only_the_active_constraint_shows_what_it_can_reach(self, window):
         have(window)
-        window.ask("plain(); add_head()")
+        window.ask("plain(); add_head(); bpy.context.scene.fabrik.show_reach = True")
         drawn(window)  # The parallel view counts once it is drawn.
         places = window.ask("shell_places('Figure', 'Upper Arm', reach('Figure', 'Upper Arm'))")
         assert len(places) > 10
@@ -222,6 +222,22 @@ class TestTheOverlay:
             # A body hides some of it, and the limb itself crosses it.
             assert sum(differs) > 0.8 * len(places) if is_shown else sum(differs) < 3
 
+    def test_the_reach_is_shown_while_a_target_is_dragged(self, window):
+        have(window)
+        window.ask("plain(); take('Target')")
+        drawn(window)
+        places = window.ask("shell_places('Figure', 'Upper Arm', reach('Figure', 'Upper Arm'))")
+        window.move(window.ask("seen(list(bpy.data.objects['Target'].location))"))
+        still = drawn(window)
+        window.key("g")
+        window.until("modal() == 'TRANSFORM_OT_translate'")
+        window.slide(6, 6)
+        dragged = window.settled()
+        assert sum(dragged.differs_at(still, places)) > 0.6 * len(places)
+        window.key("Escape")
+        window.until("modal() == ''")
+        assert sum(drawn(window).differs_at(still, places)) < 3
+
     def test_feet_that_walk_show_no_targets(self, window):
         walker = "bpy.data.objects['Walker']"
         window.ask("prepare_legs(); bpy.ops.fabrik.gait_add(); bpy.ops.fabrik.simulate()")
@@ -233,3 +249,20 @@ class TestTheOverlay:
             window.ask(f"{walker}.fabrik.gaits[0].enabled = {is_walking}; go(40)")
             count = drawn(window).like(colour, window.ask("box()"))
             assert count == 0 if is_walking else count > 20
+
+
+class TestControls:
+    def test_they_are_seen_in_front_of_the_mesh_that_hides_the_bones(self, window):
+        window.ask("prepare('select'); close('OUTLINER', 'PROPERTIES', 'DOPESHEET_EDITOR')")
+        window.ask(f"look(sidebar=False); {RIG}.show_in_front = False; select({RIG}, None, 'Hand')")
+        window.ask("plain(); bpy.context.scene.fabrik.show_overlay = False")
+        window.settled()
+        window.move((500, 600))
+        window.key("ctrl+shift+i")
+        window.until(f"len({RIG}.fabrik.constraints) == 1")
+        window.ask("bpy.ops.pose.select_all(action='DESELECT'); remember('deselected')")
+        assert window.ask(f"{RIG}.show_in_front")
+        control = f"{RIG}.data.bones[{ITEM}.subtarget].color.custom.normal"
+        # Bones that are not selected are drawn darker.
+        colour = window.ask(f"[max(0, round(255 * part) - 50) for part in {control}]")
+        assert drawn(window).like(colour, window.ask("box()"), 25) > 300

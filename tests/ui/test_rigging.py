@@ -3,6 +3,7 @@
 An action is a click, a key with its modifiers, or a choice in an open menu.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from figure import CHANGED, NEAR, POSE_MENU
@@ -11,9 +12,13 @@ from window import SCREEN, Picture, Place, Window
 RIG = "bpy.data.objects['Downloaded']"
 COUNT = f"len({RIG}.fabrik.constraints)"
 HAND = "mixamorig:LeftHand"
+FINGER = "mixamorig:LeftHandIndex2"
 SELECTED = "[bone.name for bone in bpy.context.selected_pose_bones or ()]"
 BONES = f"len({RIG}.pose.bones)"
 JOINT = "bpy.data.objects['Figure'].pose.bones['Forearm'].fabrik_joint"
+
+ROWS = 9.2
+"""How many rows the panel of Add IK Limb has, with its title."""
 
 STILL = 1e-4
 """The largest change of a bone's matrix that is not seen, in centimetres, of a limb of 54."""
@@ -114,13 +119,106 @@ class TestAddingLimbs:
         window.settled()
         left, top, width, height = window.ask("box('HUD')")
 
-        # Below the title are six rows, of which it is the third.
-        window.click((left + 0.6 * width, top + height * 3.5 / 7.2))
+        # Below the title are eight rows, of which it is the third.
+        window.click((left + 0.6 * width, top + height * 3.5 / ROWS))
 
         window.until(f"{COUNT} == 2")
         bones = window.ask(f"[item.bone for item in {RIG}.fabrik.constraints]")
         assert bones == [HAND, HAND.replace("Left", "Right")]
         window.until(f"all(item.state == 'REACHED' for item in {RIG}.fabrik.constraints)")
+
+    def test_a_finger_means_the_arm_and_itself_by_one_more_click(self, window):
+        have_character(window)
+        animator = Counting(window)
+        animator.click(window.ask(f"list(seen(middle('Downloaded', {FINGER!r})))"))
+        window.until(f"{SELECTED} == [{FINGER!r}]")
+        animator.key("ctrl+shift+i")
+        window.until(f"{COUNT} == 1")
+        item = f"{RIG}.fabrik.constraints[0]"
+        assert window.ask(f"({item}.bone, {item}.chain_count, {item}.use_rotation)") == [
+            HAND,
+            2,
+            True,
+        ]
+        assert (animator.actions, window.ask(SELECTED)) == (2, [f"{HAND} IK"])
+        closed = window.settled()
+        left, top, _, height = window.ask("box('HUD')")
+        window.click((left + 12, top + height / 2))
+        window.drawn(closed, window.ask("box('HUD')"), CHANGED)
+        window.settled()
+        left, top, width, height = window.ask("box('HUD')")
+
+        # Finger is the last row.
+        window.click((left + 0.6 * width, top + height * (ROWS - 0.7) / ROWS))
+
+        last = FINGER.replace("2", "3")
+        window.until(f"{COUNT} == 1 and {item}.bone == {last!r}")
+        assert window.ask(f"({item}.chain_count, {item}.use_rotation)") == [3, False]
+
+
+FACE = "bpy.data.objects['Face']"
+
+
+def click_face(window: Window, *bones: str) -> None:
+    """Click bones of the face on the screen, with Shift after the first one."""
+    for i, bone in enumerate(bones):
+        place = window.ask(f"list(seen(middle('Face', {bone!r})))")
+        with window.held("shift") if i else nullcontext():
+            window.click(place)
+        window.until(f"{SELECTED} == {sorted(bones[: i + 1])}")
+
+
+def have_face(window: Window) -> Picture:
+    window.ask("prepare_face(); arrange('select'); look_at((0.2, 0, 1.1), 2.6, 10, 10)")
+    window.ask("remember('stage')")
+    return window.settled()
+
+
+class TestAdding:
+    """Selected bones get one each, and what is made is ready for G."""
+
+    def test_two_eyes_look_at_one_control(self, window):
+        have_face(window)
+        click_face(window, "Eye.L", "Eye.R")
+
+        window.choose(POSE_MENU, "Look-at")
+
+        items = f"{FACE}.fabrik.constraints"
+        window.until(f"[item.bone for item in {items}] == ['Eye.R', 'Eye.L']")
+        assert window.ask(f"[item.subtarget for item in {items}]") == ["Eye Look"] * 2
+        assert window.ask(SELECTED) == ["Eye Look"]
+        before = window.ask("pose('Face')")
+        window.move(window.ask("seen((0.3, 0, 1.3))"))
+        window.key("g")
+        window.until("modal() == 'TRANSFORM_OT_translate'")
+        window.slide(-80, 40)
+        window.click()
+        window.until("modal() == ''")
+        window.until(f"pose('Face') != {before}")
+        assert window.ask(f"[item.state for item in {items}]") == ["REACHED"] * 2
+        window.key("ctrl+z")
+        window.key("ctrl+z")
+        window.until(f"len({items}) == 0 and 'Eye Look' not in {FACE}.data.bones")
+
+    def test_a_tail_follows_g_at_once(self, window):
+        have_face(window)
+        click_face(window, "Tail3")
+
+        window.choose(POSE_MENU, "Add FABRIK IK")
+
+        item = f"{FACE}.fabrik.constraints[0]"
+        window.until(f"len({FACE}.fabrik.constraints) == 1")
+        assert window.ask(f"({item}.bone, {item}.chain_count)") == ["Tail3", 3]
+        assert window.ask(SELECTED) == ["Tail3 IK"]
+        before = window.ask("list(middle('Face', 'Tail3'))")
+        window.move(window.ask("seen((0.3, 0, 1.3))"))
+        window.key("g")
+        window.until("modal() == 'TRANSFORM_OT_translate'")
+        window.slide(-40, -20)
+        window.click()
+        window.until("modal() == ''")
+        window.until(f"list(middle('Face', 'Tail3')) != {before}")
+        window.until(f"{item}.state == 'REACHED'")
 
 
 class TestRemoving:

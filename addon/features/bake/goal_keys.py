@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain as chained
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import bpy
 import numpy as np
 
-from fabrik_solver.core.vectors import add, sub
+from fabrik_solver.core.vectors import Mat3, Vec, add, sub
 
 from ...blender.access import pose_bones
 from ...blender.continuity import continuous
@@ -25,7 +25,7 @@ from ...blender.skeleton import Point, vector
 from ...blender.turns import Numbers
 from ...editing.constraints import chains_in
 from ...editing.playing import play
-from ...loop.chain_plan import ChainPlan, aim_of
+from ...loop.chain_plan import ChainPlan, Tie, aim_of
 from ...loop.solved_scene import SolvedScene
 from ...loop.solving import solve_armatures
 from .passes import Bake, Draft
@@ -105,18 +105,66 @@ def target_at_goal(snapshot: SolvedScene, chain: ChainPlan) -> Iterator[None]:
     """
     target, source = cast(Point, chain.target), chain.goal_source
     assert source is not None
-    owner = owner_of(target)
-    before = {name: list(getattr(owner, name)) for name in channels_of(target, turns=True)}
     given = aim_of(snapshot, chain)
     aim = source.goal(snapshot, chain, given)
     # With Keep Offset the tip is not at the target; both move by the same amount.
-    place = add(snapshot.place(target)[1], sub(aim.place, given.place))
+    with _shifted(snapshot, target, sub(aim.place, given.place), aim.axes):
+        yield
+
+
+@contextmanager
+def _shifted(snapshot: SolvedScene, point: Point, shift: Vec, axes: Mat3 | None) -> Iterator[None]:
+    """Move a target or pole within the block, and turn it if there are axes.
+
+    Raises:
+        ProblemError: As `move_to`.
+    """
+    owner = owner_of(point)
+    before = {name: list(getattr(owner, name)) for name in channels_of(point, turns=True)}
+    place = add(snapshot.place(point)[1], shift)
     try:
-        move_to(snapshot.depsgraph, target, place, aim.axes)
+        move_to(snapshot.depsgraph, point, place, axes)
         yield
     finally:
         for name, values in before.items():
             setattr(owner, name, values)
+
+
+class LiftedControl(NamedTuple):
+    """A target or pole that goes along with a body.
+
+    Attributes:
+        item: The constraint.
+        is_pole: Whether it is its pole.
+        channel: Its location.
+    """
+
+    item: int
+    is_pole: bool
+    channel: TargetChannel
+
+
+def lifted_controls(chains: Sequence[ChainPlan], distance: float) -> list[LiftedControl]:
+    """Return the targets and poles that go along with bodies, each once.
+
+    Args:
+        chains: The chains.
+        distance: Maximum error of their locations.
+
+    Raises:
+        ProblemError: If one of them cannot be moved.
+    """
+    found: dict[tuple[int, int], LiftedControl] = {}
+    for chain in chains:
+        tied = ((chain.target, chain.target_tie, False), (chain.pole, chain.pole_tie, True))
+        for point, tie, is_pole in tied:
+            if point is not None and tie is not None:
+                refuse_unmovable(point, turns=False)
+                channel = TargetChannel(owner_of(point), LOCATION, distance)
+                found.setdefault(
+                    (point.uid, point.bone), LiftedControl(chain.item, is_pole, channel)
+                )
+    return list(found.values())
 
 
 class TargetBakeResult(NamedTuple):
@@ -151,6 +199,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         feet: Mapping[int, Sequence[TargetChannel]],
         bones: Sequence[TargetChannel],
         switch: Callable[[bool], None],
+        lifted: Sequence[LiftedControl] = (),
     ) -> None:
         """Set up the bake.
 
@@ -162,19 +211,21 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
             feet: By index of the constraint, its `target_channels`.
             bones: Channels of bones to key as evaluated.
             switch: Enables or disables what changes the goals.
+            lifted: Targets and poles of the same bodies.
 
         Raises:
             ProblemError: If a target cannot be moved, two feet have the same one, or the NLA or a
                 linked action keeps keys from having an effect.
         """
         self._channels = [*chained.from_iterable(feet.values()), *bones]
+        self._channels += [one.channel for one in lifted]
         owners = [one.owner.id_data for one in self._channels]
         super().__init__(scene, layer, frames, [armature], owners)
         for owner in self.owners:
             refuse_unkeyable(owner)
-        self._feet, self._bones, self._switch = feet, bones, switch
+        self._feet, self._bones, self._lifted, self._switch = feet, bones, lifted, switch
         known: list[tuple[object, int]] = []
-        for chain in self._chains():
+        for chain in self._chains(feet):
             target = cast(Point, chain.target)
             refuse_unmovable(target, chain.has_hand)
             if (target.object, target.bone) in known:
@@ -193,10 +244,18 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
     def _sample(self, frame: int) -> Numbers:
         depsgraph: Any = self.layer.depsgraph
         snapshot = solve_armatures(depsgraph, self.armatures)
-        for chain, channels in zip(self._chains(), self._feet.values(), strict=True):
+        for chain, channels in zip(self._chains(self._feet), self._feet.values(), strict=True):
             with target_at_goal(snapshot, chain):
                 for channel in channels:
                     channel.sample()
+        chains = self._chains([one.item for one in self._lifted])
+        for chain, one in zip(chains, self._lifted, strict=True):
+            point, tie = chain.target, chain.target_tie
+            if one.is_pole:
+                point, tie = chain.pole, chain.pole_tie
+            lift = snapshot.lift(chain, cast(Tie, tie))
+            with _shifted(snapshot, cast(Point, point), lift, None):
+                one.channel.sample()
         for channel in self._bones:
             channel.sample_evaluated(depsgraph)
         return self._ends(frame)
@@ -206,15 +265,15 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         evaluated = self.armatures[0].evaluated_get(cast(Any, self.layer.depsgraph))
         bones = pose_bones(evaluated)
         found: list[Any] = []
-        for chain in self._chains():
+        for chain in self._chains([*self._feet, *(one.item for one in self._lifted)]):
             names = chain.rig.names
             places = bones[names[chain.bones[0]]].head, chain.posed_tip(bones)
             found.append([vector(evaluated.matrix_world @ place) for place in places])
         return np.array(found)
 
-    def _chains(self) -> list[ChainPlan]:
+    def _chains(self, items: Iterable[int]) -> list[ChainPlan]:
         known = {chain.item: chain for chain in chains_in(self.armatures[0])}
-        return [known[item] for item in self._feet]
+        return [known[item] for item in items]
 
     def _write(self, live: list[Numbers]) -> list[int]:
         self._key_counts = [channel.write(self.frames) for channel in self._channels]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 
 from ...blender.errors import ProblemError, listed
-from ...blender.messages import counted, msg, shown
+from ...blender.messages import counted, msg
 from ...loop.properties import settings
 from ...loop.property_kinds import defined
 from ...ui.choosing import ACTIVE, SELECTED, of_selection, shown_range
@@ -17,6 +17,7 @@ from ...ui.following import shown_armature
 from ...ui.layout import ArmaturePanel, Layout
 from ...ui.refusing import Refusing
 from ...ui.registering import registering
+from ...ui.reporting import say
 from ...ui.stepping import ProgressOperator
 
 if TYPE_CHECKING:
@@ -252,7 +253,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
     def finished(self, result: BakeResult) -> set[OperatorReturnItems]:
         """Report what was baked."""
         kind = "INFO" if result.verification.holds and not result.still_active else "WARNING"
-        self.report({kind}, shown(summary(result, self._options, self._left_out)))
+        say(self, kind, summary(result, self._options, self._left_out))
         return {"FINISHED"}
 
 

@@ -9,10 +9,11 @@ from mathutils import Matrix
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
+from ...blender.limbs import common_name
 from ...blender.skeleton import skeleton_of
 from ...editing import constraints as editing
 from ...editing import limb_adding as limbs
-from ...editing.limb import Limb
+from ...editing.known_limbs import Limb
 from ...editing.playing import updated
 from ..look_at.adding import add_look
 from .removing import index_of
@@ -54,7 +55,7 @@ def add_constraint(armature: bpy.types.Object, part: FabrikPart) -> None:
         item = add_look(armature, name, chain_count=count)
     else:
         item = limbs.add_limb(armature, name, count, part.kind in LIMBS)
-    item.name = f"{name} IK"
+    item.name = f"{common_name(name)} IK"
     part.target = item.target
     updated()  # Gives the constraint its key.
     part.key = item.key
@@ -65,7 +66,7 @@ def add_pole(armature: bpy.types.Object, part: FabrikPart) -> None:
     if part.chain_count < 2:
         return
     part.pole = editing.add_pole(updated(), armature, cast(int, index_of(armature, part)))
-    part.pole.name = f"{part.bone} Pole"
+    part.pole.name = f"{common_name(part.bone)} Pole"
 
 
 def add_hinges(armature: bpy.types.Object, part: FabrikPart, before: dict[str, Matrix]) -> str:

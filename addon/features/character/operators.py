@@ -5,9 +5,11 @@ from __future__ import annotations
 import bpy
 
 from ...blender.errors import ProblemError
-from ...blender.messages import CONTEXT, counted, enumerated, joined, msg
+from ...blender.messages import CONTEXT, counted, enumerated, joined, msg, recalled, store
+from ...editing.unused import AFTER_REMOVAL
 from ...loop.property_kinds import defined
-from ...ui.layout import Layout, SidebarPanel, draw_sentence
+from ...ui.bending import evidence_of, told
+from ...ui.layout import REDO, Layout, SidebarPanel, draw_sentence
 from ...ui.refusing import (
     Asking,
     Working,
@@ -17,9 +19,10 @@ from ...ui.refusing import (
     tweak_refusal,
 )
 from ...ui.registering import registering
+from ...ui.removing import KEEP_CONTROLS
 from ...ui.wording import length_text
-from .recognizing import fill, recognize_parts
-from .removing import remove
+from .recognizing import fill, inner_joints, recognize_parts
+from .removing import forget_removed, remove
 from .setting_up import Options, set_up
 from .settings import FabrikPart, character_settings, is_set_up
 
@@ -73,6 +76,12 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
     )
     asks = (*CharacterOperator.asks, _set_up_refusal)
 
+    told: str = defined(
+        "Bending",
+        "What is known of how elbows and knees bend (read only)",
+        options={"HIDDEN", "SKIP_SAVE"},
+    )
+
     def work(self, context: bpy.types.Context) -> str:
         """Fill the list."""
         armature = active_armature(context)
@@ -84,11 +93,17 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
                 armature=armature.name,
             )
         fill(character_settings(armature), parts)
+        self.told = told(evidence_of(armature, inner_joints(armature, parts)))
+        store(self.told)
         self.severity = "WARNING" if missing else "INFO"
         done = msg("Recognized {listed}", listed=_listed([part.kind for part in parts]))
         if frame is not None:
             done = msg("{text}, at frame {frame:.0f} of the animation", text=done, frame=frame)
-        return joined(". ", [done, missing]) if missing else done
+        return joined(". ", [*filter(None, [done, missing, recalled(self.told)])])
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw in Adjust Last Operation what is known of the limbs."""
+        draw_sentence(self.layout, context, self.told, REDO)
 
 
 class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
@@ -165,9 +180,17 @@ class FABRIK_OT_character_remove(CharacterOperator, bpy.types.Operator):
     )
     asks = (*CharacterOperator.asks, _no_set_up_refusal)
 
+    keep_controls: bool = KEEP_CONTROLS
+
     def work(self, context: bpy.types.Context) -> str:
         """Remove it, and say how many constraints there were."""
-        count = remove(active_armature(context))
+        count = remove(active_armature(context), self.keep_controls)
+        if self.keep_controls:
+            return counted(
+                count,
+                "Removed {count} constraint and kept its controls",
+                "Removed {count} constraints and kept their controls",
+            )
         return counted(
             count,
             "Removed {count} constraint with its controls",
@@ -288,5 +311,6 @@ register, unregister = registering(
         FABRIK_OT_character_part_remove,
         FABRIK_UL_character_parts,
         FABRIK_PT_character,
-    )
+    ),
+    (AFTER_REMOVAL, forget_removed),
 )

@@ -61,6 +61,17 @@ def fill(character: FabrikCharacter, parts: Sequence[RecognizedPart]) -> None:
     character.active_part = 0
 
 
+def inner_joints(armature: bpy.types.Object, parts: Sequence[RecognizedPart]) -> list[str]:
+    """Return the bones below the elbows and knees of parts."""
+    bones = pose_bones(armature)
+    return [
+        bone.name
+        for part in parts
+        if part.kind in ("ARM", "LEG")
+        for bone in bones[part.bone].parent_recursive[: part.chain_count - 1][::-1]
+    ]
+
+
 def _anatomical_parts(character: Character) -> list[RecognizedPart]:
     names, anatomy = character.names, character.anatomy
     chest = max((_spine_index(anatomy, limb) for limb in anatomy.limbs), default=-1)

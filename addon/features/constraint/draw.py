@@ -6,11 +6,9 @@ from typing import cast
 
 import bpy
 
-from ...blender.errors import listed
 from ...blender.messages import CONTEXT, Message, counted, label, msg, shown
-from ...blender.refusals import linked_problem
+from ...blender.refusals import rest_problem
 from ...editing.constraints import active_constraint
-from ...loop.plan import partners
 from ...loop.properties import FabrikConstraint, settings
 from ...loop.registry import MOTIONS
 from ...ui.layout import Layout, active_column, draw_bone_of, draw_if, draw_sentence
@@ -29,6 +27,7 @@ from ...ui.sections import (
     reaches,
 )
 from ...ui.wording import length_text
+from .sentences import owner_of, posed_by, sentence_of
 
 STATE_ICONS = {
     "REACHED": "CHECKMARK",
@@ -42,6 +41,8 @@ SENTENCE = 3
 """Lines that are kept for a sentence below the state, so that what comes and goes while a target or
 a setting is dragged moves nothing below."""
 
+AT_REST = msg("The rest position is shown")
+
 HOW_TO = msg(
     "Click a hand, a foot or another bone of a limb in Pose Mode, and press Add IK Limb. For a "
     "target of your own, select it first, then the tip bone of a chain, and press +."
@@ -52,10 +53,15 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     """Draw the constraints of the armature, and the settings of the active one."""
     armature = active_armature(context)
     _draw_list(layout, armature)
+    layout.operator("fabrik.limb_add", icon="ADD")
     if active_constraint(armature) is None:
-        layout.operator("fabrik.limb_add", icon="ADD")
         draw_sentence(layout, context, HOW_TO)
     else:
+        bone = getattr(context, "active_pose_bone", None)
+        active = bone.name if bone is not None and bone.id_data == armature else ""
+        item = cast(FabrikConstraint, active_constraint(armature))
+        text = shown(owner_of(armature, item, active))
+        layout.label(text=text, translate=False)
         _draw_active(layout, context, armature)
 
 
@@ -66,6 +72,7 @@ def draw_bone(layout: Layout, context: bpy.types.Context, bone: str) -> None:
     own = [i for i, item in enumerate(fabrik.constraints) if item.bone == bone]
     if not own:
         layout.operator("fabrik.constraint_add", icon="ADD")
+        draw_sentence(layout, context, posed_by(armature, bone))
         return
     if own != [fabrik.active_index]:
         layout.template_list(
@@ -91,10 +98,7 @@ def _draw_active(layout: Layout, context: bpy.types.Context, armature: bpy.types
     draw_main(main, armature, item)
     report = layout.box().column()
     _draw_report(report, context, item)
-    names = partners(armature, settings(armature).active_index)
-    shared = _shared(names) if names else ""
-    # A message mentions shared bones, or something more urgent.
-    sentence = linked_problem(armature) or item.message or shared
+    sentence = sentence_of(armature, settings(armature).active_index)
     draw_sentence(report, context, sentence, least=SENTENCE)
     draw_notes(report, armature)
     layout.use_property_split = True
@@ -120,6 +124,9 @@ def _draw_list(layout: Layout, armature: bpy.types.Object) -> None:
 def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstraint) -> None:
     """Draw the result of the last evaluation, in one line."""
     state = layout.row()
+    if rest_problem(cast(bpy.types.Object, item.id_data)):
+        state.label(text=shown(AT_REST), translate=False, icon="PAUSE")
+        return
     state.alert = item.state == "INVALID"
     text = state_name(item)
     if item.state not in ("INVALID", "DISABLED") and has_target(item.solver):
@@ -200,12 +207,6 @@ def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
         column.prop(item, "iterations")
     if has_target(item.solver):
         column.prop(item, "tolerance")
-
-
-def _shared(names: list[str]) -> str:
-    return msg(
-        "Shares bones with {names}. They are solved together, by weight.", names=listed(names)
-    )
 
 
 def state_name(item: FabrikConstraint) -> Message:

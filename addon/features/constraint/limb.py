@@ -6,17 +6,19 @@ from typing import Any
 
 import bpy
 
-from ...blender.access import pose_bones
 from ...blender.errors import ChoiceError, listed
-from ...blender.messages import CONTEXT, joined, msg
+from ...blender.messages import CONTEXT, joined, msg, store
 from ...blender.refusals import joints_problem, rest_problem
 from ...blender.skeleton import skeleton_of
 from ...editing.controls import uneditable_problem
-from ...editing.limb import Limb, find_limbs, other_limb
+from ...editing.known_limbs import Limb
+from ...editing.limb import find_limbs, other_limb
 from ...editing.limb_adding import LimbOptions, add_limbs
 from ...loop.properties import settings
 from ...loop.property_kinds import defined
-from ...ui.adding import tip_refusal
+from ...ui.adding import select_bones, tip_refusal
+from ...ui.bending import evidence_of, told
+from ...ui.layout import REDO, draw_sentence
 from ...ui.refusing import Asking
 from ...ui.registering import registering
 
@@ -39,11 +41,16 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
     bl_label = "Add IK Limb"
     bl_description = (
         "Add IK with a target and a pole to the limb of each selected bone, and keep the pose. "
-        "From a hand or foot, it copies the target's rotation"
+        "From a hand or foot, or what it carries, it copies the target's rotation"
     )
     bl_options = {"REGISTER", "UNDO"}
     asks = (_bone_refusal, _pose_refusal)
 
+    told: str = defined(
+        "Bending",
+        "What is known of how elbows and knees bend (read only)",
+        options={"HIDDEN", "SKIP_SAVE"},
+    )
     controls: str = defined(
         "Controls",
         "Kind of targets and poles",
@@ -65,7 +72,6 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
     bend: str = defined(
         "Bend",
         "Side to which elbows and knees bend where the pose does not tell",
-        translation_context=CONTEXT,
         items=(
             (
                 "AUTO",
@@ -92,14 +98,28 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         soft_max=32,
         options={"SKIP_SAVE"},
     )
+    use_finger: bool = defined(
+        "Finger",
+        "Add IK to the finger, toe or other chain that is selected, instead of the arm or "
+        "leg that carries it",
+        default=False,
+        options={"SKIP_SAVE"},
+    )
+    was_finger: bool = defined(
+        "Was Finger",
+        "Finger, as the length of the chain was found for",
+        options={"HIDDEN", "SKIP_SAVE"},
+    )
 
     def work(self, context: bpy.types.Context) -> str:
         """Find the limbs, and add IK to them."""
         active: Any = context.active_pose_bone
         armature: bpy.types.Object = active.id_data
         selected: Any = [active, *(context.selected_pose_bones or ())]
-        ends = find_limbs(armature, [bone.name for bone in selected if bone.id_data == armature])
+        names = [bone.name for bone in selected if bone.id_data == armature]
+        ends = find_limbs(armature, names, self.use_finger)
         own, is_hand = ends[0]
+        self._forget_other()
         if not self.properties.is_property_set("use_rotation"):
             self.use_rotation = is_hand
         if not self.properties.is_property_set("chain_count"):
@@ -126,15 +146,25 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             is_limitable,
             self.bend == "FLIPPED",
         )
+        known = evidence_of(armature, [name for limb in limbs for name in limb.bones[1:]])
         indices, more = add_limbs(armature, limbs, options)
+        self.told = joined(". ", [*filter(None, [told(known, options.flip)]), *more])
+        store(self.told)
         items: Any = settings(armature).constraints
         settings(armature).active_index = indices[0]
         if options.bones:
-            _select(armature, [items[i].subtarget for i in indices])
+            select_bones(armature, [items[i].subtarget for i in indices])
         tips = listed([items[i].bone for i in indices])
         targets = listed([items[i].subtarget or items[i].target.name for i in indices])
         done = msg("Added IK to {tips}: move {targets}", tips=tips, targets=targets)
         return joined(". ", [done, *notes, *more])
+
+    def _forget_other(self) -> None:
+        """Forget what was found for the other choice of Finger, in the redo panel."""
+        if self.properties.is_property_set("was_finger") and self.was_finger != self.use_finger:
+            self.properties.property_unset("chain_count")
+            self.properties.property_unset("use_rotation")
+        self.was_finger = self.use_finger
 
     def draw_options(self, layout: Any) -> None:
         """Draw the options."""
@@ -145,6 +175,9 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             column.prop(self, name)
         layout.prop(self, "bend")
         layout.prop(self, "use_rotation")
+        layout.prop(self, "use_finger")
+        if self.told:
+            draw_sentence(layout, bpy.context, self.told, REDO)
 
 
 def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:
@@ -163,16 +196,6 @@ def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:
             count=len(bones),
         )
     return limb._replace(bones=tuple(rig.names[i] for i in bones[-count:]))
-
-
-def _select(armature: bpy.types.Object, names: list[str]) -> None:
-    """Select bones alone, and make the first one active."""
-    for bone in pose_bones(armature):
-        # Since 5.0 pose bones are selected, before that their bones.
-        owner = bone if hasattr(bone, "select") else bone.bone
-        owner.select = bone.name in names
-    data: Any = armature.data
-    data.bones.active = data.bones[names[0]]
 
 
 register, unregister = registering((FABRIK_OT_limb_add,))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import bpy
 
 from ...blender.errors import ProblemError, listed
+from ...blender.limbs import limb_length
 from ...blender.messages import msg
 from ...blender.refusals import linked_problem, tweak_problem
+from ...blender.skeleton import skeleton_of
 from ...editing import constraints as editing
 from ...editing.defaults import (
     FabrikDefaults,
@@ -17,13 +20,16 @@ from ...editing.defaults import (
     save_defaults,
     stored_defaults,
 )
+from ...editing.unused import remove_constraints
+from ...loop import plan
 from ...loop.properties import SOLVER_ITEMS, FabrikConstraint, settings
 from ...loop.property_kinds import defined
 from ...loop.registry import MOTIONS
-from ...ui.adding import chosen_target, tip_refusal
-from ...ui.following import places_of
+from ...ui.adding import AddWithTargetOperator, MakingControls, Selection, known_objects
+from ...ui.following import Place, places_of
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
 from ...ui.registering import registering
+from ...ui.removing import KEEP_CONTROLS, select_remaining
 from ...ui.sections import has_tip
 
 
@@ -74,16 +80,15 @@ def _solver_items() -> list[tuple[str, str, str]]:
     return [auto, *[item[:3] for item in SOLVER_ITEMS]]
 
 
-class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
-    """Add a constraint to the active bone, like Blender's Add IK to Bone."""
+class FABRIK_OT_constraint_add(AddWithTargetOperator, bpy.types.Operator):
+    """Add a constraint to each selected bone, like Blender's Add IK to Bone."""
 
     bl_idname = "fabrik.constraint_add"
     bl_label = "Add FABRIK IK"
     bl_description = (
-        "Let the chain that ends at the active bone reach the other selected bone or object. "
-        "Without one, add an Empty at the tip as its target, so that the pose does not change"
+        "Let the chain that ends at each selected bone reach the other selected object. Without "
+        "one, add a control at the tip as its target, so that the pose does not change"
     )
-    asks = (tip_refusal,)
 
     chain_count: int = defined(
         "Chain Length",
@@ -96,10 +101,7 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
     solver: str = defined(
-        "Solver",
-        "Algorithm that solves the chain",
-        items=_solver_items,
-        default="AUTO",
+        "Solver", "Algorithm that solves the chain", items=_solver_items, default="AUTO"
     )
     use_offset: bool = defined(
         "Keep Offset",
@@ -108,27 +110,35 @@ class FABRIK_OT_constraint_add(Working, bpy.types.Operator):
     )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Add the constraint."""
-        target, subtarget = chosen_target(context)
+        """Add the constraints."""
+        # In the redo panel the length is that of the first: each of the others has its own.
         tip: Any = context.active_pose_bone
-        is_chosen = self.properties.is_property_set("chain_count")
-        item = editing.add(
-            tip.id_data,
-            tip.name,
-            target,
-            subtarget,
-            self.chain_count if is_chosen else None,
+        plan.discard_if_outdated()  # Bones may have been renamed.
+        rig = skeleton_of(tip.id_data)
+        own = limb_length(rig, rig.index[tip.name])
+        is_chosen = self.properties.is_property_set("chain_count") and self.chain_count != own
+        self._count = self.chain_count if is_chosen else None
+        done = super().work(context)
+        self.chain_count = cast(Any, editing.active_constraint(tip.id_data)).chain_count
+        return done
+
+    def add(self, chosen: Selection, tip: str) -> FabrikConstraint:
+        """Add a constraint to a tip."""
+        return editing.add(
+            chosen.armature,
+            tip,
+            chosen.target,
+            chosen.subtarget,
+            self._count,
             self.solver,
             self.use_offset,
         )
-        self.chain_count = item.chain_count
-        if item.target is None:
-            return msg("“{bone}” needs no target", bone=item.bone)
-        return msg(
-            "“{bone}” reaches for “{subtarget}”",
-            bone=item.bone,
-            subtarget=item.subtarget or item.target.name,
-        )
+
+    def done(self, bone: str, target: str) -> str:
+        """Return the report."""
+        if not target:
+            return msg("“{bone}” needs no target", bone=bone)
+        return msg("“{bone}” reaches for “{subtarget}”", bone=bone, subtarget=target)
 
 
 class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
@@ -137,16 +147,34 @@ class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
     bl_idname = "fabrik.constraint_remove"
     bl_label = "Remove FABRIK IK"
     bl_description = (
-        "Remove the active constraint with its keys and drivers. The bones return to their FK pose"
+        "Remove the active constraint with its keys and drivers, and the controls that were added "
+        "for it. The bones return to their FK pose"
     )
     asks = (active_refusal, tweak_refusal)
+
+    keep_controls: bool = KEEP_CONTROLS
 
     def work(self, context: bpy.types.Context) -> str:
         """Remove the active constraint."""
         armature = active_armature(context)
-        name = cast(Any, editing.active_constraint(armature)).name
-        editing.remove(armature, settings(armature).active_index)
+        place = armature, settings(armature).active_index
+        (name,) = _remove(context, [place], self.keep_controls)
         return msg("Removed “{name}”: its bones return to their FK pose", name=name)
+
+
+def _remove(context: bpy.types.Context, places: Sequence[Place], keep_controls: bool) -> list[str]:
+    """Remove constraints, select their tips if nothing else is left, and return their names.
+
+    Raises:
+        ProblemError: If one is inherited by a library override.
+    """
+    places = sorted(places, key=lambda place: place[1])
+    items = [settings(armature).constraints[index] for armature, index in places]
+    names = [item.name for item in items]
+    tips = [(armature, item.bone) for (armature, _), item in zip(places, items, strict=True)]
+    remove_constraints(places, keep_controls)
+    select_remaining(context, tips)
+    return names
 
 
 def _clear_refusal(context: bpy.types.Context) -> str:
@@ -162,10 +190,12 @@ class FABRIK_OT_ik_clear(Working, bpy.types.Operator):
     bl_idname = "fabrik.ik_clear"
     bl_label = "Remove FABRIK IK"
     bl_description = (
-        "Remove the FABRIK IK constraints of the selected bones with their keys and drivers, and "
-        "Blender's Inverse Kinematics. Blender's Remove IK leaves FABRIK IK"
+        "Remove the FABRIK IK constraints of the selected bones with their keys, drivers and "
+        "controls, and Blender's Inverse Kinematics. Blender's Remove IK leaves FABRIK IK"
     )
     asks = (_clear_refusal,)
+
+    keep_controls: bool = KEEP_CONTROLS
 
     def work(self, context: bpy.types.Context) -> str:
         """Remove them."""
@@ -174,13 +204,10 @@ class FABRIK_OT_ik_clear(Working, bpy.types.Operator):
         for armature in {ob for ob, _ in places}:
             if problem := linked_problem(armature) or tweak_problem(armature):
                 raise ProblemError(problem)
-        names: list[str] = []
-        for armature, index in sorted(places, key=lambda place: -place[1]):
-            names.append(settings(armature).constraints[index].name)
-            editing.remove(armature, index)
         if any(con.type == "IK" for bone in bones for con in bone.constraints):
             bpy.ops.pose.ik_clear()
-        return msg("Removed {names}: the bones return to their FK pose", names=listed(names[::-1]))
+        names = _remove(context, places, self.keep_controls)
+        return msg("Removed {names}: the bones return to their FK pose", names=listed(names))
 
 
 class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
@@ -216,24 +243,31 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
         return msg("“{first}” is now before “{second}”", first=first, second=second)
 
 
-class FABRIK_OT_pole_add(Working, bpy.types.Operator):
+class FABRIK_OT_pole_add(MakingControls, bpy.types.Operator):
     """Add a pole that does not change the pose."""
 
     bl_idname = "fabrik.pole_add"
     bl_label = "Add Pole"
     bl_description = (
-        "Add an Empty as pole target where the chain bends to now, so that the pose does not "
-        "change. Move it to rotate the elbow or knee"
+        "Add a pole target where the chain bends to now, so that the pose does not change. Move it "
+        "to rotate the elbow or knee"
     )
     asks = (active_refusal, rest_refusal, _pole_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the pole."""
-        armature = active_armature(context)
-        pole = editing.add_pole(
-            context.evaluated_depsgraph_get(), armature, settings(armature).active_index
-        )
-        return msg("Added the pole target “{pole}”", pole=pole.name)
+        armature, known = active_armature(context), known_objects()
+        self.refuse_controls(armature)
+        index = settings(armature).active_index
+        editing.add_pole(context.evaluated_depsgraph_get(), armature, index)
+        self.make_controls(armature, [index], known)
+        item: Any = settings(armature).constraints[index]
+        name = item.pole_subtarget or item.pole_target.name
+        return msg("Added the pole target “{pole}”", pole=name)
+
+    def armature(self, context: bpy.types.Context) -> bpy.types.Object:
+        """Return the armature of the constraint."""
+        return active_armature(context)
 
 
 class FABRIK_OT_offset_set(Working, bpy.types.Operator):

@@ -37,7 +37,7 @@ from .counterpart import (
     use_native_limits,
 )
 from .curve_moves import Move, animated_below, move_curves
-from .matching import Replacement, match_pose
+from .matching import Replacement, decide_flexion, match_pose
 from .other_frames import notes_on, other_frames, poses_at
 from .poses import angle_about, evaluated_pose
 
@@ -111,6 +111,7 @@ def convert_from_blender(
         own[bone].constraints[name].target = None
     for name in dict.fromkeys(name for new in replacements for name in new.chain.bones):
         notes += use_native_limits(own[name])
+    decide_flexion(armature, replacements, before)
     outcome, off = match_pose(armature, replacements, before, notes)
     for new in replacements:
         notes += _move_animation(armature, new, {**ANIMATED, "mute": "enabled"})

@@ -18,6 +18,7 @@ from fabrik_solver import Chain, posed_chain
 from ...blender.limbs import NamedChain
 from ...blender.messages import msg
 from ...blender.skeleton import matrix3, skeleton_of, vector
+from ...editing.flexion import remember, restore_flexions, stored_flexions
 from ...loop import plan
 from ...loop.bend_side import bend_side
 from .poses import (
@@ -91,23 +92,14 @@ def match_pose(
 
     Args:
         armature: The armature.
-        replacements: The new constraints, which are still disabled.
+        replacements: The new constraints.
         before: The previous pose.
         notes: The list to add notes to.
 
     Returns:
         The remaining difference, and the titles of the constraints that do not match.
     """
-    fk = evaluated_pose(armature)
-    for new in replacements:
-        if new.has_pole:
-            posed = _fk_chain(armature, new.chain, fk)
-            if not any(posed.axis):
-                continue  # It has no size, and thus no side to be turned to.
-            new.constraint.pole_angle = _wrapped(new.turn(fk[new.chain.bones[0]], posed))
-    for new in replacements:
-        new.constraint.enabled = new.is_on
-    after = _fit(armature, replacements, before)
+    after = _start(armature, replacements, before)
     off = [
         new for new in replacements if new.is_full and _is_off(armature, new, before, after, OTHER)
     ]
@@ -121,6 +113,47 @@ def match_pose(
         if new.is_on and _is_off(armature, new, before, after, NEAR)
     ]
     return change(armature, before, after, before), unmatched
+
+
+def decide_flexion(
+    armature: bpy.types.Object, replacements: Sequence[Replacement], before: PoseMatrices
+) -> None:
+    """Store how the joints of new constraints of ours flex, unless only that changes the pose."""
+    bones = {name for new in replacements for name in new.chain.bones}
+    earlier = stored_flexions(armature, bones)
+    for new in replacements:
+        remember(armature, new.constraint)
+    decided = stored_flexions(armature, bones)
+    if decided == earlier:
+        return
+
+    def bones_off() -> set[str]:
+        after = _start(armature, replacements, before)
+        off = [new for new in replacements if new.is_full]
+        off = [new for new in off if _is_off(armature, new, before, after, NEAR)]
+        return {name for new in off for name in new.chain.bones}
+
+    restore_flexions(armature, {name: earlier[name] for name in bones_off()})
+    if stored_flexions(armature, bones) != decided:
+        restore_flexions(armature, {name: decided[name] for name in bones_off()})
+
+
+def _start(
+    armature: bpy.types.Object, replacements: Sequence[Replacement], before: PoseMatrices
+) -> PoseMatrices:
+    """Enable new constraints, with the pole angles that match the previous pose best."""
+    for new in replacements:
+        new.constraint.enabled = False
+    fk = evaluated_pose(armature)
+    for new in replacements:
+        if new.has_pole:
+            posed = _fk_chain(armature, new.chain, fk)
+            if not any(posed.axis):
+                continue  # It has no size, and thus no side to be turned to.
+            new.constraint.pole_angle = _wrapped(new.turn(fk[new.chain.bones[0]], posed))
+    for new in replacements:
+        new.constraint.enabled = new.is_on
+    return _fit(armature, replacements, before)
 
 
 def _is_off(

@@ -14,6 +14,7 @@ from ...blender.skeleton import vector
 from ...loop.property_kinds import defined, register_class
 from ...ui.layout import Layout
 from ...ui.refusing import Refusing, armature_refusal, end_running
+from ...ui.reporting import say
 from ...ui.wording import length_text
 from . import drag
 from .gesture import Gesture
@@ -137,19 +138,13 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         try:
             note = dragged.confirm()
         except ProblemError as problem:
-            self.report(
-                {"WARNING"},
-                shown(
-                    msg(
-                        "{done}, but could not insert keys: {problem}",
-                        done=done,
-                        problem=str(problem),
-                    )
-                ),
+            text = msg(
+                "{done}, but could not insert keys: {problem}", done=done, problem=str(problem)
             )
+            say(self, "WARNING", text)
             return {"FINISHED"}
         if note:
-            self.report({"WARNING"}, shown(msg("{done}, but {note}", done=done, note=note)))
+            say(self, "WARNING", msg("{done}, but {note}", done=done, note=note))
             return {"FINISHED"}
         followed, why = drag.shortfall(dragged)
         if why:
@@ -158,7 +153,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
                 distance=length_text(context.scene, followed),
                 why=why,
             )
-        self.report({"INFO"}, shown(done))
+        say(self, "INFO", done)
         return {"FINISHED"}
 
     def invoke(

@@ -1,5 +1,5 @@
 """Snapping FK and IK poses to each other, and keying the switch between them."""
 
-from . import operators
+from . import operators, switching
 
-PARTS = (operators,)
+PARTS = (operators, switching)

@@ -32,6 +32,7 @@ from ...blender.errors import ProblemError
 from ...blender.moving import place_of
 from ...blender.precision import rounding_of
 from ...blender.skeleton import Point, matrix_frame
+from ...editing.lifting import lifts_of
 from ...editing.placing import aim_past, side_of_bend
 from ...loop.bend_side import bend_side
 from ...loop.chain_plan import ChainPlan, offset_turn
@@ -102,14 +103,15 @@ def fk_goal(
         softness = 0.0 if chain.stretches else within_limits(item, "softness")
         beyond = _beyond(depsgraph, chain, bent.scale * length(mat_columns(world[0])[0]))
         place = add(tip, _reach_offset(bent, softness, beyond))
+    lift, pole_lift = lifts_of(depsgraph, chain)
     place, axes = _target_goal(
-        depsgraph, chain, point_in(world, place), frame_in(world, frames[-1])[0]
+        depsgraph, chain, sub(point_in(world, place), lift), frame_in(world, frames[-1])[0]
     )
     pole = None
     if chain.pole is not None and bent is not None and len(joints) > 2 and bent.scale > 0.0:
-        now = _from_world(chain, world, place_of(depsgraph, chain.pole)[1])
+        now = _from_world(chain, world, add(place_of(depsgraph, chain.pole)[1], pole_lift))
         offset = offset or pole_offset(bent, now)
-        pole = point_in(world, pole_at(bent, offset, item.pole_angle))
+        pole = sub(point_in(world, pole_at(bent, offset, item.pole_angle)), pole_lift)
     return FkGoal(place, axes, pole, offset)
 
 

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ...blender.errors import ProblemError
-from ...blender.messages import Message, msg, shown
-from ...loop import plan
-from ...loop.properties import FabrikConstraint, settings
+from ...blender.messages import Message, msg
 from ...loop.property_kinds import defined
-from ...ui.choosing import WHICH_ITEMS, chosen, selected_in, shown_range
+from ...ui.choosing import WHICH_ITEMS, chosen, shown_range
 from ...ui.layout import Layout
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
 from ...ui.registering import registering
-from ...ui.sections import SECTIONS, Section, reaches
 from ...ui.wording import length_text, named
 from .snap import SnapResult, fk_key_frames, ik_key_frames, snap_possible
 from .span import Span
@@ -27,27 +24,23 @@ if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 
-class Snapping(Working, bpy.types.Operator):
-    """Base of both snap operators.
+Snap = Callable[[bpy.types.Object, Sequence[int], Span], SnapResult]
+"""Snaps constraints of an armature at the frames of a span."""
+
+
+class Spanning(Working):
+    """Base of operators that snap constraints at one frame or a range.
 
     Attributes:
-        snap: Snaps the constraints at the frames of a span.
-        key_frames: Returns the frames at which the pose to snap to is keyed.
+        switches: Whether the influence is keyed as well.
     """
 
     asks = (active_refusal, rest_refusal, tweak_refusal)
-    snap: Callable[[bpy.types.Object, Sequence[int], Span], SnapResult]
-    key_frames: Callable[[bpy.types.Object, Sequence[int]], set[float]]
+    switches = True
 
     # Only the step is remembered from one time to the next.
     which: str = defined(
         "Constraints", "Constraints to snap", items=WHICH_ITEMS, options={"SKIP_SAVE"}
-    )
-    switches: bool = defined(
-        "Switch",
-        "Key the influence as well, so that the constraint is switched at this frame, "
-        "or for the range, without a jump",
-        options={"SKIP_SAVE"},
     )
     use_range: bool = defined(
         "Range",
@@ -70,25 +63,37 @@ class Snapping(Working, bpy.types.Operator):
         self.frame_start, self.frame_end = shown_range(context.scene)
         return self.execute(context)
 
-    def work(self, context: bpy.types.Context) -> str:
-        """Snap, and return the report."""
+    def snapped(
+        self, context: bpy.types.Context, indices: Sequence[int], is_to_ik: bool
+    ) -> tuple[SnapResult, str]:
+        """Snap constraints of the active armature, and return the result and the report.
+
+        Args:
+            context: The context.
+            indices: Indices of the constraints.
+            is_to_ik: Whether the targets follow the FK pose; otherwise the bones follow the
+                solved pose.
+
+        Raises:
+            ProblemError: If none can be snapped; nothing has changed then.
+        """
         armature = active_armature(context)
         manager = context.window_manager
-        indices = chosen(context, armature, self.which)
-        span = self._span(context, armature, indices, manager.progress_update)
+        snap: Snap = snap_to_fk if is_to_ik else snap_to_ik
+        key_frames = fk_key_frames if is_to_ik else ik_key_frames
+        span = self._span(context, lambda: key_frames(armature, indices), manager.progress_update)
         manager.progress_begin(0.0, 1.0)
         try:
-            done = snap_possible(self.snap, armature, indices, span)
+            done = snap_possible(snap, armature, indices, span)
         finally:
             manager.progress_end()
         self.severity = "WARNING" if done.problem or done.left_out else "INFO"
-        return self._report_text(context.scene, span, done)
+        return done, self._report_text(context.scene, span, done)
 
     def _span(
         self,
         context: bpy.types.Context,
-        armature: bpy.types.Object,
-        indices: Sequence[int],
+        key_frames: Callable[[], set[float]],
         tell: Callable[[float], None],
     ) -> Span:
         """Return the frames to snap.
@@ -108,8 +113,7 @@ class Snapping(Working, bpy.types.Operator):
                 start=self.frame_start,
             )
         if self.only_keys:
-            keys = self.key_frames(armature, indices)
-            frames = sorted(f for f in keys if self.frame_start <= f <= self.frame_end)
+            frames = sorted(f for f in key_frames() if self.frame_start <= f <= self.frame_end)
         else:
             frames = [float(f) for f in range(self.frame_start, self.frame_end + 1, self.step)]
         if not frames:
@@ -149,10 +153,9 @@ class Snapping(Working, bpy.types.Operator):
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the settings."""
-        layout: Any = self.layout
+        layout: Any = self.layout  # type: ignore[attr-defined]
         layout.use_property_split = True
-        layout.prop(self, "which")
-        layout.prop(self, "switches")
+        self.draw_choice(layout)
         layout.prop(self, "use_range")
         if not self.use_range:
             return
@@ -164,6 +167,37 @@ class Snapping(Working, bpy.types.Operator):
         step.active = not self.only_keys
         step.prop(self, "step")
 
+    def draw_choice(self, layout: Layout) -> None:
+        """Draw the settings above the range."""
+        layout.prop(self, "which")
+
+
+class Snapping(Spanning, bpy.types.Operator):
+    """Base of both snap operators.
+
+    Attributes:
+        is_to_ik: Whether the targets follow the FK pose.
+    """
+
+    is_to_ik: bool
+
+    switches: bool = defined(
+        "Switch",
+        "Key the influence as well, so that the constraint is switched at this frame, "
+        "or for the range, without a jump",
+        options={"SKIP_SAVE"},
+    )
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Snap, and return the report."""
+        indices = chosen(context, active_armature(context), self.which)
+        return self.snapped(context, indices, self.is_to_ik)[1]
+
+    def draw_choice(self, layout: Layout) -> None:
+        """Draw the settings above the range."""
+        layout.prop(self, "which")
+        layout.prop(self, "switches")
+
 
 class FABRIK_OT_snap_to_fk(Snapping):
     """Move targets and poles to the FK pose."""
@@ -174,8 +208,7 @@ class FABRIK_OT_snap_to_fk(Snapping):
         "Move the target and pole target so that the solved pose matches the FK pose. They are "
         "keyed if auto-keying, Switch or Range is enabled"
     )
-    snap = staticmethod(snap_to_fk)
-    key_frames = staticmethod(fk_key_frames)
+    is_to_ik = True
 
     def done(self, names: Message) -> Message:
         """Return the report."""
@@ -191,35 +224,11 @@ class FABRIK_OT_snap_to_ik(Snapping):
         "Apply the solved pose to the bones of the chain as their FK pose. They are keyed if "
         "auto-keying, Switch or Range is enabled"
     )
-    snap = staticmethod(snap_to_ik)
-    key_frames = staticmethod(ik_key_frames)
+    is_to_ik = False
 
     def done(self, names: Message) -> Message:
         """Return the report."""
         return msg("Snapped {names} to the solved pose", names=names)
 
 
-def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    # Drawing must not make a plan.
-    found = [] if plan.known() is None else selected_in(bpy.context, armature)
-    # One that was chosen in the list, and not by selecting, is meant alone.
-    is_one = len(found) < 2 or settings(armature).active_index not in found
-    whose = item.name if is_one else msg("{count} Constraints", count=len(found))
-    which = "ACTIVE" if is_one else "SELECTED"
-    column = layout.column(align=True)
-    # One above the other: next to each other long names would hide where they switch to.
-    for name, text in (
-        ("fabrik.snap_to_fk", msg("Switch {whose} to IK", whose=whose)),
-        ("fabrik.snap_to_ik", msg("Switch {whose} to FK", whose=whose)),
-    ):
-        switch = column.operator(name, text=shown(text), translate=False)
-        switch.switches, switch.which = True, which
-    snap = column.row(align=True)
-    for name in ("fabrik.snap_to_fk", "fabrik.snap_to_ik"):
-        snap.operator(name).which = which
-
-
-register, unregister = registering(
-    (FABRIK_OT_snap_to_fk, FABRIK_OT_snap_to_ik),
-    (SECTIONS, Section(1, "", _draw, reaches)),
-)
+register, unregister = registering((FABRIK_OT_snap_to_fk, FABRIK_OT_snap_to_ik))

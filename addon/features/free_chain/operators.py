@@ -6,7 +6,7 @@ import bpy
 
 from ...blender.messages import msg
 from ...loop.properties import FabrikConstraint
-from ...ui.adding import MOTION_OPERATORS, AddMotionOperator, add_with_target
+from ...ui.adding import MOTION_OPERATORS, AddWithTargetOperator
 from ...ui.layout import Layout
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section
@@ -14,21 +14,22 @@ from ..simulation import history
 from .follow import follow_of, heads
 
 
-class FABRIK_OT_follow_add(AddMotionOperator, bpy.types.Operator):
+class FABRIK_OT_follow_add(AddWithTargetOperator, bpy.types.Operator):
     """Add a free chain."""
 
     bl_idname = "fabrik.follow_add"
     bl_label = "Add Free Chain"
     bl_description = (
-        "Let the active bone, as the head, follow the other selected bone or object, or a new "
-        "Empty at its tip, and drag all bones above it along. Suited to snakes, trains and "
+        "Let each selected bone, as the head, follow the other selected object, or a new "
+        "control at its tip, and drag all bones above it along. Suited to snakes, trains and "
         "leashes"
     )
+    solver = "FOLLOW"
+    word = "Leader"
 
-    def work(self, context: bpy.types.Context) -> str:
-        """Add the constraint."""
-        item, target = add_with_target(context, "FOLLOW")
-        return msg("“{bone}” follows “{target}”: press Simulate", bone=item.bone, target=target)
+    def done(self, bone: str, target: str) -> str:
+        """Return the report."""
+        return msg("“{bone}” follows “{target}”: press Simulate", bone=bone, target=target)
 
 
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:

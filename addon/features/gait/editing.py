@@ -19,9 +19,11 @@ from ...blender.character import (
 )
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
-from ...blender.rigify import ORIGINAL, fk_control, fk_joint, fk_switch, use_fk
+from ...blender.rigify import ORIGINAL, fk_switch, use_fk
 from ...blender.skeleton import Skeleton, skeleton_of, upright, vector
 from ...editing import constraints as editing
+from ...editing.girth import beside_mesh
+from ...editing.known_limbs import fk_bones
 from ...editing.placing import new_empty
 from ...loop import plan
 from ...loop.properties import free_name, settings
@@ -197,21 +199,10 @@ def _recognized(rig: Skeleton) -> tuple[Character, list[_NewLeg]]:
 
 
 def _fk_legs(rig: Skeleton, generated: Character) -> list[_NewLeg]:
-    """Return the legs of a generated rig, along its FK controls.
-
-    A paw without a control of its own goes along with the control above it, which ends there.
-    """
-    names, legs = generated.names, list[_NewLeg]()
-    for limb in generated.anatomy.limbs:
-        first, last, end = (
-            fk_control(rig.object, names[bone]) if bone >= 0 else ""
-            for bone in (limb.bones[0], limb.bones[-1], limb.end)
-        )
-        way = rig.chain_up(rig.index[last]) if last else []
-        if limb.kind == "LEG" and first and rig.index[first] in way:
-            bones = way[way.index(rig.index[first]) :]
-            legs.append(_NewLeg(bones, rig.index[fk_joint(rig.object, end)] if end else -1))
-    return legs
+    """Return the legs of a generated rig, along its FK controls."""
+    legs = [limb for limb in generated.anatomy.limbs if limb.kind == "LEG"]
+    found = [fk_bones(rig, generated, limb) for limb in legs]
+    return [_NewLeg(bones, foot) for bones, foot in found if bones]
 
 
 def _end(rig: Skeleton, leg: _NewLeg) -> Vector:
@@ -255,14 +246,16 @@ def _constraint(
     if leg.foot >= 0:
         foot = armature.matrix_world @ rig.rest(leg.foot).matrix_local
         size = 0.25 * rig.rest(leg.bones[-1]).length * armature.matrix_world.median_scale
+        size = beside_mesh(armature, tip, size)
         place = vector(foot.translation)
         target = new_empty(armature, f"{tip} Target", place, size, "CUBE")
         target.rotation_euler = upright(foot).to_euler()
         made.append(target)
-    item = editing.add(armature, tip, target, chain_count=len(leg.bones))
+    has_foot = leg.foot >= 0
+    item = editing.add(armature, tip, target, chain_count=len(leg.bones), use_tail=not has_foot)
     item.swing = 1.0
-    if leg.foot >= 0:
-        item.use_tail, item.use_rotation = False, True
+    if has_foot:
+        item.use_rotation = True
     else:
         assert item.target is not None
         made.append(item.target)

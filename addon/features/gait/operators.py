@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 
 from ...blender.errors import ProblemError
-from ...blender.messages import CONTEXT, counted, msg, shown
+from ...blender.messages import CONTEXT, Message, counted, joined, msg, shown
 from ...loop.properties import settings
 from ...loop.property_kinds import defined
 from ...ui.adding import MOTION_OPERATORS
@@ -23,10 +23,12 @@ from ...ui.refusing import (
     tweak_refusal,
 )
 from ...ui.registering import registering
+from ...ui.reporting import say
 from ...ui.stepping import DirectProgressOperator
 from ...ui.wording import length_text
 from ..bake.operators import Baking
 from ..simulation import history
+from ..simulation.operators import Simulating
 from .editing import active_gait, add_gait, add_legs, problem_of, remove_gait, remove_leg
 from .message import leg_notes, status_message, walk_notes
 from .settings import FabrikGait, FabrikGaitLeg, gait_settings
@@ -36,12 +38,13 @@ if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
     from ..bake.goal_keys import TargetBakeResult
+    from ..simulation.simulate import Simulation
 
 GAITS = "fabrik_ik/gait"
 
 HOW_TO = msg(
     "Press + to let all legs walk that are found, or first select the last bones of those that "
-    "are to. They step with the bone that carries them: animate that bone, then simulate."
+    "are to. They step with the bone that carries them: animate that bone."
 )
 
 SWITCHED = msg("The limbs of the rig are switched to FK, whose controls the walk poses")
@@ -70,32 +73,51 @@ def _leg_refusal(context: bpy.types.Context) -> str:
     return msg("There is no leg: press + to add the active constraint")
 
 
-class FABRIK_OT_gait_add(Working, bpy.types.Operator):
+class FABRIK_OT_gait_add(Simulating, Working, bpy.types.Operator):
     """Let legs walk: those that end at the selected bones, or all that are found."""
 
     bl_idname = "fabrik.gait_add"
     bl_label = "Add Walk"
     bl_description = (
-        "Let legs step with the bone that carries them: those that end at the selected bones, or, "
-        "if fewer than two are selected, all legs of the skeleton. Legs without a constraint get "
-        "one, with a target at the foot"
+        "Let legs step with the bone that carries them, and simulate it: those that end at the "
+        "selected bones, or, if fewer than two are selected, all legs of the skeleton. Legs "
+        "without a constraint get one, with a target at the foot"
     )
     asks = (armature_refusal, rest_refusal)
+    stopped = msg("The walk is added, but not simulated: press Simulate")
+    _added: Message | None = None
 
-    def work(self, context: bpy.types.Context) -> str:
-        """Add the walk."""
+    def start(self, context: bpy.types.Context) -> Generator[float, None, Simulation]:
+        """Add the walk, and simulate it."""
         armature = active_armature(context)
         gait, made, is_switched, missing = add_gait(armature, _tips(context))
         self.warn(dict.fromkeys([*leg_notes(armature), *filter(None, [missing])]))
         if is_switched:
-            self.report({"INFO"}, shown(SWITCHED))
+            say(self, "INFO", SWITCHED)
         body = msg("“{body}”", body=gait.body) if gait.body else msg("the armature object")
-        return msg(
-            "{count}, {made} of them new, step with {body}: animate it, then press Simulate",
+        self._added = msg(
+            "{count}, {made} of them new, step with {body}: animate it",
             count=counted(len(gait.legs), "{count} leg", "{count} legs"),
             made=made,
             body=body,
         )
+        return super().start(context)
+
+    def told(self, text: Message) -> Message:
+        """Return the report of the walk and its simulation."""
+        return joined(". ", [self._added or "", text])
+
+    def escaped(self) -> set[OperatorReturnItems]:
+        """Keep the walk, which is an undo step."""
+        super().escaped()
+        return {"FINISHED"}
+
+    def refuse(self, reason: str) -> set[OperatorReturnItems]:
+        """Report why there is no walk, or why it cannot be simulated."""
+        if self._added is None:
+            return super().refuse(reason)
+        self.warn([reason])
+        return {"FINISHED"}
 
 
 def _tips(context: bpy.types.Context) -> list[str]:
@@ -206,7 +228,7 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
             foot=length_text(self._scene, outcome.foot),
             share=100.0 * outcome.foot / size,
         )
-        self.report({"INFO"}, shown(text))
+        say(self, "INFO", text)
         return {"FINISHED"}
 
 

@@ -11,7 +11,7 @@ from weakref import ReferenceType, ref
 
 import bpy
 
-from fabrik_solver import WHOLE, Frame, head_in_parent, point_in
+from fabrik_solver import WHOLE, Frame, bone_frame, head_in_parent, point_in
 from fabrik_solver.core.vectors import (
     Mat3,
     Vec,
@@ -22,6 +22,7 @@ from fabrik_solver.core.vectors import (
     mat_from_columns,
     mat_product,
     mix,
+    orthonormalize,
     quat_matrix,
     quat_of,
     scaled,
@@ -34,6 +35,7 @@ from fabrik_solver.motion.packing import unpacked
 
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
+from ...loop.chain import tip_of
 from ...loop.chain_plan import Aim, ChainPlan, Snapshot
 from ..simulation import history
 from .gait_plan import GaitPlan, transposed
@@ -189,7 +191,8 @@ class FootGoal:
             raise ProblemError("The steps are being simulated")
         walked = self.sampler.sample(snapshot)
         if isinstance(walked, str):
-            return aim._replace(note=walked or aim.note)
+            # The body may leave a target far behind, and the leg would stretch after it.
+            return _carried(snapshot, chain, aim)._replace(note=walked) if walked else aim
         foot = foot_at(walked.record.falls[self.leg], walked.time, walked.grounds)
         plan = self.sampler.plan
         world = snapshot.world(chain.rig.object, chain.rig.uid)
@@ -213,6 +216,18 @@ class FootGoal:
         ground = mat_from_columns(right, foot.ahead, foot.normal)
         turned = mat_product(ground, transposed(plan.axes))
         return turned if rest is None else mat_product(turned, rest)
+
+
+def _carried(snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
+    """Return the goal of a leg that the body carries along in its FK pose."""
+    rig, bones = chain.rig, chain.bones
+    world, pose = snapshot.world(rig.object, rig.uid), snapshot.poses[rig.uid]
+    frame = WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent)
+    for bone in bones:
+        frame = bone_frame(rig.bone(bone), pose.posed_local(bone), frame)
+    place = point_in(world, point_in(frame, tip_of(chain, pose)))
+    axes = None if aim.axes is None else orthonormalize(mat_product(world[0], frame[0]))
+    return Aim(place, axes, aim.note)
 
 
 def _blended(a: Mat3, b: Mat3, share: float) -> Mat3:

@@ -1,4 +1,4 @@
-"""Baking feet on the ground to sparse keys of their targets and of the hip.
+"""Baking feet on the ground to sparse keys of their targets, of the hip, and of what it lifts.
 
 Targets are keyed where contacts begin and end, and as often between as an error requires. The keys
 are written to copies of the actions, so that the original animation is kept.
@@ -18,7 +18,13 @@ from ...editing.constraints import chains_in
 from ...loop.chain_plan import ChainPlan
 from ...loop.plan import current
 from ...loop.properties import settings
-from ..bake.goal_keys import TargetBake, TargetBakeResult, TargetChannel, target_channels
+from ..bake.goal_keys import (
+    TargetBake,
+    TargetBakeResult,
+    TargetChannel,
+    lifted_controls,
+    target_channels,
+)
 from .goal import GroundGoal
 from .hips import Hip
 from .settings import ground_settings
@@ -68,7 +74,9 @@ def bake(
         for index in feet:
             ground_settings(settings(armature).constraints[index]).use = is_on
 
-    return (yield from TargetBake(scene, layer, frames, armature, feet, bones, switch).run())
+    lifted = lifted_controls([c for c in chains_in(armature) if not c.problem], error)
+    work = TargetBake(scene, layer, frames, armature, feet, bones, switch, lifted)
+    return (yield from work.run())
 
 
 def _feet(armature: bpy.types.Object) -> list[ChainPlan]:

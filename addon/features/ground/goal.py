@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Protocol, cast
 
 import bpy
 
 from fabrik_solver import Frame, point_in
-from fabrik_solver.core.vectors import add, length, rotate, scaled, sub
+from fabrik_solver.core.vectors import ORIGIN, Vec, add, sub
 from fabrik_solver.motion.contacts import Thresholds, floor_level
-from fabrik_solver.motion.ground import eased_extension
 
 from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
@@ -20,7 +20,8 @@ from ...loop.chain_plan import Aim, ChainPlan, Snapshot
 from ...loop.properties import FabrikConstraint, ends_of, settings
 from ...loop.property_values import check_choices
 from ..simulation import history
-from .grounded_foot import Foothold, GroundedFoot, pose_of
+from .grounded_foot import Foothold, GroundedFoot
+from .knees import Knees
 from .leg import foot_of, joints_of, leg_length
 from .probe import Probe, probe_of
 from .settings import FabrikGround, ground_settings
@@ -46,6 +47,13 @@ LEFT_OUT = msg(
 )
 
 
+class MovedHip(Protocol):
+    """A hip that is moved for feet on the ground."""
+
+    def ahead(self, snapshot: Snapshot) -> tuple[object, Callable[[int], Vec]] | None:
+        """Return how far it is moved at any frame, and what that depends on."""
+
+
 @dataclass(eq=False)
 class GroundGoal:
     """Places the goal of a chain on the ground; made anew with the plan when a threshold changes.
@@ -54,14 +62,17 @@ class GroundGoal:
 
     Attributes:
         ground: What counts as ground.
+        hip: What carries its leg and is moved for it.
     """
 
     ground: Ground
+    hip: MovedHip | None = None
     _known: tuple[bytes, Walk | None] = (b"", None)
     _last: tuple[weakref.ref[Snapshot], Aim, Foothold] | None = None
     _seen: tuple[weakref.ref[Snapshot], tuple[Walk | None, str]] | None = None
     _found: tuple[weakref.ref[Snapshot], Stances | None] | None = None
     _clip: Clip | None = None
+    _knees: Knees | None = None
     _kept: tuple[object, Stances] | None = None
     _footholds: dict[float, tuple[Aim, Foothold]] = field(default_factory=dict)
 
@@ -84,7 +95,7 @@ class GroundGoal:
 
         Before and after a cut a leg keeps its pose, as the rest pose that begins many captures: it
         is carried by the hip, which has been moved by now. Else a leg that is nearly straight keeps
-        its extension if that takes little (see `eased_extension`).
+        its extension if that takes little (see `Knees`).
         """
         found = self.foothold(snapshot, chain, aim)
         stances = self.stances(snapshot, chain)
@@ -94,13 +105,24 @@ class GroundGoal:
         root = point_in(world, snapshot.frame(chain.rig, chain.bones[0])[1])
         if found.root is not None:
             return found.aim._replace(place=add(found.aim.place, sub(root, found.root)))
-        foot = pose_of(found.aim)
-        way = sub(add(foot.place, rotate(foot.turn, stances.clip.ankle)), root)
-        before, after = stances.extension(snapshot.time), length(way)
-        wanted = eased_extension(before, after, stances.probe.leg)
-        if wanted == after or after == 0.0:
-            return found.aim
-        return found.aim._replace(place=add(foot.place, scaled(way, wanted / after - 1.0)))
+        return self._eased(snapshot, chain, stances, found.aim, root)
+
+    def _eased(
+        self, snapshot: Snapshot, chain: ChainPlan, stances: Stances, aim: Aim, root: Vec
+    ) -> Aim:
+        """Return the goal of a foot whose knee moves smoothly (see `Knees`)."""
+        hip = None if self.hip is None else self.hip.ahead(snapshot)
+        if self.hip is not None and hip is None:
+            return aim
+        key, shift_at = hip or (None, lambda _: ORIGIN)
+        knees = self._knees
+        if knees is None or knees.stances is not stances or knees.key != key:
+            knees = self._knees = Knees(stances, key)
+        aim, gate = knees.eased(snapshot.time, aim, root, shift_at)
+        if gate == 0.0 or chain.pole is not None:
+            return aim
+        facing = knees.facing(snapshot.time, aim, root)
+        return aim if facing is None else aim._replace(facing=(facing, gate))
 
     def foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         """Return the goal of a foot on the ground from its animated goal.

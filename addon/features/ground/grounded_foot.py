@@ -80,7 +80,7 @@ class GroundedFoot:
         base = blended(self._given, foot, self._share)
         lift = self._share * stances.lift(self._time)
         place = add(base.place, scaled(self._up, lift)) if lift > 0.0 else base.place
-        lack = stances.need(flat, Pose(place, base.turn))
+        lack = stances.need(self._time, flat, Pose(place, base.turn))
         if self._share * lack > 0.0:
             place = add(place, scaled(self._up, self._share * lack))
         place = self._at_least(place, self._probe.floor + self._height)

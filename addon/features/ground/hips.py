@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor, isfinite
 from typing import ClassVar, NamedTuple, TypeVar
@@ -21,7 +22,7 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 from fabrik_solver.motion import ground as shape
-from fabrik_solver.motion.ground import Leg, foreseen_drop, hip_drop, hip_rise, peaks
+from fabrik_solver.motion.ground import LIFTED, SUNK, Leg, hip_drop, hip_lift, hip_rise
 
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
@@ -40,8 +41,14 @@ from .stances import Stances
 
 Value = TypeVar("Value")
 
-EASE = 0.2
-"""How long before it must be low the hip begins to move down, and after that up, in seconds."""
+SEEN_UP = 0.4
+"""How long before and after a frame the hip heeds how high it can be, in seconds."""
+
+SEEN_DOWN = 0.3
+"""The same for how it gets there without falling."""
+
+EASE = 0.12
+"""The same for the mean of that."""
 
 FOLLOW = 9.0 / 60.0
 """How long before and after a frame the locks count that the hip follows, in seconds."""
@@ -74,10 +81,15 @@ class Hip(PrePassBone):
     """
 
     is_known_ahead: ClassVar[bool] = True
+    lifts_body: ClassVar[bool] = True
 
+    _now: tuple[weakref.ref[Snapshot], list[ChainPlan], list[Stances], Vec, float] | None = None
     _made_for: object = None
     _key: object = None
-    _drops: dict[int, float] = field(default_factory=dict)
+    _highest: dict[int, float] = field(default_factory=dict)
+    _bent_up: dict[int, float] = field(default_factory=dict)
+    _lifts: dict[int, float] = field(default_factory=dict)
+    _over: dict[int, float] = field(default_factory=dict)
     _peaks: dict[int, float] = field(default_factory=dict)
     _follows: dict[int, Vec] = field(default_factory=dict)
     _foreseen_at: dict[float, tuple[float, Vec]] = field(default_factory=dict)
@@ -100,13 +112,18 @@ class Hip(PrePassBone):
         probe = found[0].probe if found[0] else goal.probe(snapshot, working[0], first)
         up = probe.up
         legs = [self._leg(snapshot, leg, aim) for leg, aim in aims.items() if aim is not None]
-        rise = hip_rise(legs, first.hip_follow)
         if len(known) == len(working):
-            drop, follow = self._foreseen(snapshot, working, known, up)
+            shares = [pose.settings[leg.item].influence for leg in working]
+            share = sum(shares) / len(shares)
+            self._now = weakref.ref(snapshot), working, known, up, share
+            lift, follow = self._foreseen(snapshot, snapshot.time, working, known, up)
+            lift *= share
             shift = add(follow, _jolt(known, snapshot.time))
         else:
-            drop, shift = hip_drop(legs, up, first.hip_reach, rise), ORIGIN
-        shift = add(shift, scaled(up, rise - drop))
+            self._now = None
+            rise = hip_rise(legs, first.hip_follow)
+            lift, shift = rise - hip_drop(legs, up, first.hip_reach, rise), ORIGIN
+        shift = add(shift, scaled(up, lift))
         if shift == ORIGIN:
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
@@ -128,53 +145,88 @@ class Hip(PrePassBone):
         shift = mat_apply(self.rig.from_world(inputs.world)[0], inputs.shift)
         local = pose.posed_local(self.bone)
         location = moved_location(bone, local.location, inputs.parent[0], shift)
-        return SolveResult(inputs, self.bones, local.rotation, (), NOTHING, {self.bone: location})
+        locations = {self.bone: location}
+        rotation = local.rotation
+        return SolveResult(inputs, self.bones, rotation, (), NOTHING, locations, inputs.shift)
+
+    def ahead(self, snapshot: Snapshot) -> tuple[object, Callable[[int], Vec]] | None:
+        """Return how far it is moved at any frame, and what that depends on.
+
+        None if its feet are not known ahead.
+        """
+        if self._now is None or self._now[0]() is not snapshot:
+            return None
+        _, chains, stances, up, share = self._now
+
+        def moved(frame: int) -> Vec:
+            lift, follow = self._foreseen(snapshot, frame, chains, stances, up)
+            return add(add(follow, _jolt(stances, frame)), scaled(up, share * lift))
+
+        return (self._made_for, share), moved
 
     def _foreseen(
         self,
         snapshot: Snapshot,
+        time: float,
         chains: Sequence[ChainPlan],
         stances: Sequence[Stances],
         up: Vec,
     ) -> tuple[float, Vec]:
-        """Return how far it is lowered for its feet before and after, and moves with them."""
+        """Return how far it is lifted at a time, seen from before and after, and moves with feet.
+
+        It is as high above the ground below them as in the animation, or as high as the legs reach,
+        and accelerates no more than a body does.
+        """
         first = ground_settings(snapshot.item(chains[0]))
-        time, track = snapshot.time, stances[0].clip.walk.track
+        track = stances[0].clip.walk.track
         fixed = (up, first.hip_follow, first.hip_reach, first.blend)
         is_same = self._made_for == (fixed, stances)
         if is_same and time in self._foreseen_at:
             return self._foreseen_at[time]
         stride = max(1, round(track.rate * LOOKED))
-        ease = stride * max(2, round(EASE / LOOKED))
-        near = stride * max(2, round(FOLLOW / LOOKED))
+        ease, down, high, near = (
+            stride * max(2, round(span / LOOKED)) for span in (EASE, SEEN_DOWN, SEEN_UP, FOLLOW)
+        )
         # The same frames whatever the time is.
-        first_frame = stride * ceil((time - ease) / stride)
-        middle = range(first_frame, floor(time + ease) + 1, stride)
-        low, high = first_frame - ease - stride, middle[-1] + ease + stride
+        middle = range(stride * ceil((time - ease) / stride), floor(time + ease) + 1, stride)
+        over = _wider(middle, ease + stride)
+        upper = _wider(over, ease)
+        lower = _wider(upper, down)
+        looked = _wider(lower, high)
         if not is_same:
             clips = [one.clip for one in stances]
-            key = fixed, clips, [one.between(low - near, high + near) for one in stances]
+            around = _wider(looked, near)
+            key = fixed, clips, [one.between(around[0], around[-1]) for one in stances]
             is_near = key == self._key  # The ground has changed elsewhere only.
-            self._drops = _within(self._drops, range(low, high + 1) if is_near else range(0))
+            self._highest = _within(self._highest, looked if is_near else range(0))
+            self._bent_up = _within(self._bent_up, lower if is_near else range(0))
+            self._lifts = _within(self._lifts, upper if is_near else range(0))
+            self._over = _within(self._over, over if is_near else range(0))
             self._peaks = _within(self._peaks, middle if is_near else range(0))
-            around = range(low - near, high + near + 1)
             self._follows = _within(self._follows, around if is_near else range(0))
             self._foreseen_at = {}
             self._made_for, self._key = (fixed, stances), key
-        for frame in range(low - near, high + near + 1, stride):
+        for frame in _wider(looked, near):
             if frame not in self._follows and not _is_cut(stances, frame):
                 self._follows[frame] = shape.follow_locks(
                     [one.locked_leg(frame) for one in stances]
                 )
-        for frame in range(low, high + 1, stride):
-            if frame not in self._drops and not _is_cut(stances, frame):
+        for frame in looked:
+            if frame not in self._highest:
                 follow = shape.smoothed(self._follows, frame, near, stride)
                 legs = [_leg_at(one, frame, follow) for one in stances]
-                rise = hip_rise(legs, first.hip_follow)
-                self._drops[frame] = hip_drop(legs, up, first.hip_reach, rise)
-        peaks(self._drops, self._peaks, middle, ease)
-        drop = foreseen_drop(self._peaks, time, ease, stride)
-        found = self._foreseen_at[time] = drop, shape.smoothed(self._follows, time, near, stride)
+                self._highest[frame] = hip_lift(legs, up, first.hip_reach, first.hip_follow)
+        unit = track.leg / (track.rate * track.rate)
+        shape.bent_up(self._highest, self._bent_up, lower, LIFTED * unit, high)
+        shape.bent_down(self._bent_up, self._lifts, upper, SUNK * unit, down)
+        for frame in over:
+            if frame not in self._over:
+                mean = shape.averaged(self._lifts, frame, ease, stride)
+                self._over[frame] = max(0.0, mean - self._highest[frame])
+        shape.peaks(self._over, self._peaks, middle, ease + stride)
+        lift = shape.averaged(self._lifts, time, ease, stride)
+        lift -= shape.averaged(self._peaks, time, ease, stride)
+        found = self._foreseen_at[time] = lift, shape.smoothed(self._follows, time, near, stride)
         return found
 
     def _aim(self, snapshot: Snapshot, leg: ChainPlan) -> Aim | None:
@@ -221,6 +273,7 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
         if bone not in hips:
             hips[bone] = Hip(rig, bone, [], [rig.slot(LOCATION, bone)], is_timed=True)
         hips[bone].chains.append(chain)
+        chain.goal_source.hip = hips[bone]
     yield from hips.values()
 
 
@@ -294,11 +347,20 @@ def _is_cut(feet: Sequence[Stances], time: float) -> bool:
     return any([foot.is_cut(time) for foot in feet])
 
 
+def _wider(frames: range, more: int) -> range:
+    return range(frames[0] - more, frames[-1] + more + 1, frames.step)
+
+
 def _leg_at(stances: Stances, frame: int, follow: Vec) -> Leg:
-    """Return a leg at another frame, on a hip that has moved with the locked feet."""
-    seen = stances.foreseen(frame)
-    goal = sub(seen.goal, follow)
-    return Leg(seen.root, seen.target, goal, stances.clip.walk.track.leg, seen.rise)
+    """Return a leg at another frame, on a hip that has moved with the locked feet.
+
+    Beyond a cut, or the end of the clip, it is as before it.
+    """
+    clip = stances.clip
+    local = min(max(frame - clip.walk.track.start, clip.first), clip.last)
+    seen = stances.foreseen(local + clip.walk.track.start)
+    goal, stands = sub(seen.goal, follow), clip.planted.around(local)[1]
+    return Leg(seen.root, seen.target, goal, clip.walk.track.leg, seen.rise, stands)
 
 
 def _jolt(feet: Sequence[Stances], time: float) -> Vec:

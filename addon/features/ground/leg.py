@@ -8,12 +8,14 @@ from __future__ import annotations
 import itertools
 from typing import NamedTuple
 
-from fabrik_solver import point_in
+from fabrik_solver import WHOLE, ChainInput, point_in
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Mat3,
     Vec,
+    across,
     add,
+    cross,
     dot,
     inverse_apply,
     length,
@@ -26,10 +28,15 @@ from fabrik_solver.core.vectors import (
 )
 
 from ...blender.skeleton import matrix_frame
+from ...loop.chain import tip_of
 from ...loop.chain_plan import ChainPlan, Snapshot
+from ...loop.solved_scene import SolvedScene
 
 LONGEST_FOOT = 0.5
 """The length from which on a bone is too long for a foot, in legs."""
+
+KNOWN = 0.01
+"""How far a knee counts to be off its line to the side that it is known to bend to, in legs."""
 
 THICKEST_SOLE = 0.15
 """How high the lowest joint of a foot may rest above the origin of an armature that stands on it,
@@ -106,6 +113,36 @@ def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> Foot:
     if chain.has_hand and chain.tip_bone < 0:
         return Foot(scaled(end, scale), ORIGIN, end_rest, goal_rest)
     return Foot(ORIGIN, scaled(end, scale), goal_rest, end_rest)
+
+
+def flexion_of(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
+    """Return the axis about which the knee of a leg flexes under its FK pose, in world space.
+
+    It is as long as the knee is off the line from hip to ankle; the side to which the leg is known
+    to bend counts as well, for `KNOWN`. 0 for legs that do not have one knee.
+    """
+    rig, pose = chain.rig, snapshot.poses[chain.rig.uid]
+    given = ChainInput(
+        [rig.bone(bone) for bone in chain.bones],
+        [pose.fk.posed(bone) for bone in chain.bones],
+        tip_of(chain, pose),
+        WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent),
+        chain.rest_bend,
+        has_hand=chain.has_hand,
+        limb_bend=chain.limb_bend,
+    )
+    leg = given.limb or given
+    world = snapshot.world(rig.object, rig.uid)
+    if len(leg.joints) != 3:
+        return ORIGIN
+    hip, knee, ankle = [point_in(world, joint) for joint in leg.joints]
+    way = sub(ankle, hip)
+    along = unit(way)
+    if along is None:
+        return ORIGIN
+    side = unit(across(mat_apply(world[0], leg.chain.forward()), along)) or ORIGIN
+    off = add(across(sub(knee, hip), along), scaled(side, KNOWN * length(way)))
+    return cross(along, off)
 
 
 def _rest_floor(chain: ChainPlan, foot: int, up: Vec, leg: float) -> float:

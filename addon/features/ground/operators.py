@@ -15,6 +15,7 @@ from ...loop.property_kinds import defined
 from ...ui.layout import Layout
 from ...ui.refusing import Refusing, active_armature, armature_refusal, rest_refusal
 from ...ui.registering import registering
+from ...ui.reporting import say
 from ...ui.sections import SECTIONS, Section, reaches
 from ...ui.stepping import DirectProgressOperator
 from ...ui.wording import length_text
@@ -152,7 +153,7 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
             distance=1000.0 * result.distance,
             frame=result.frame,
         )
-        self.report({"INFO"}, shown(text))
+        say(self, "INFO", text)
         return {"FINISHED"}
 
 

@@ -21,7 +21,7 @@ from ..simulation import history
 from .goal import GroundGoal
 from .grounded_foot import pose_of
 from .hips import Hip, HipInput
-from .leg import Foot, foot_of
+from .leg import Foot, flexion_of, foot_of
 from .settings import ground_settings
 from .stances import frame_of
 from .track import FORM, FootSample, Track, TrackMaker, packed
@@ -108,7 +108,9 @@ class FootTrack:
         end = add(pose.place, rotate(pose.turn, other))
         height = dot(pose.place, probe.up) - probe.floor + probe.rest
         root = _root(snapshot, chain)
-        self._maker.add(ob, frames, FootSample(pose.place, pose.turn, end, root, probe.up, height))
+        flexion = flexion_of(snapshot, chain)
+        seen = FootSample(pose.place, pose.turn, end, root, probe.up, height, flexion)
+        self._maker.add(ob, frames, seen)
 
     def result(self) -> bytes:
         """Return the track."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from itertools import pairwise
-from math import cos, floor, pi
+from math import ceil, cos, floor, pi
 from typing import NamedTuple
 
 import bpy
@@ -48,6 +49,15 @@ which reaches 12 m/s."""
 SWING = 0.4
 """How many seconds a swing is taken to last that begins or ends outside of the clip: 40 % of a
 stride (Perry, “Gait Analysis”, 1992), which takes about one second."""
+
+STRIDE = 1.0
+"""How many seconds a stride is taken to last: in so many a knee bends once at least."""
+
+LOOKED_AT = 1.0 / 60.0
+"""The time between the frames at which the knee's axis is looked at, in seconds."""
+
+SAME = 1e-6
+"""How far a foot in single precision is from where it was recorded, in legs."""
 
 EDGE = 0.03
 """The difference in height between two of them from which on an edge lies between, in legs."""
@@ -127,6 +137,7 @@ class Clip:
         self._poses: dict[int, Pose] = {}
         self._flats: dict[int, Pose] = {}
         self._legs: dict[int, shape.LockedLeg] = {}
+        self._flexions: dict[int, Vec] = {}
         self._jumped: dict[int, tuple[Vec, Vec]] = {}
         self._standing: dict[int, tuple[list[Vec], float]] = {}
         samples = walk.track.samples
@@ -171,6 +182,20 @@ class Clip:
         """Return the animated hip joint, relative to the goal of the foot."""
         sample = self.walk.track.samples[frame]
         return mat_apply(self.inputs.frames[sample.under][0], sample.root)
+
+    def flexion(self, time: float) -> Vec:
+        """Return the axis about which the knee flexes around a time, 0 if nothing tells."""
+        rate = self.walk.track.rate
+        stride = max(1, round(LOOKED_AT * rate))
+        ease = stride * max(2, round(0.5 * STRIDE * rate / stride))
+        for number in range(ceil((time - ease) / stride), floor((time + ease) / stride) + 1):
+            frame = number * stride
+            if frame not in self._flexions and self.first <= frame <= self.last:
+                sample = self.walk.track.samples[frame]
+                self._flexions[frame] = mat_apply(
+                    self.inputs.frames[sample.under][0], sample.flexion
+                )
+        return shape.smoothed(self._flexions, time, ease, stride)
 
     def flat(self, frame: int) -> Pose:
         """Return the locked pose of the foot, on the floor of its animation."""
@@ -265,7 +290,7 @@ class Stances:
         self._lyings: dict[int, Lying | None] = {}
         self._hangings: dict[int, Lying | None] = {}
         self._edges: dict[int, GroundOffset] = {}
-        self._needs: dict[int, Need] = {}
+        self._needs: dict[int, tuple[Pose, Need]] = {}
         self._last: tuple[Pose, Pose, float] | None = None
 
     def flat(self, time: float, pose: Pose) -> Pose:
@@ -307,6 +332,12 @@ class Stances:
             return self._lift(number, local)
         return 0.0
 
+    def raised(self, time: float) -> float:
+        """Return how much higher it is for all that is below it, as far as the ground counts."""
+        frame = floor(time - self._start)
+        share = self.influence(frame)
+        return share * max(0.0, self.lift(time), self._need(frame).lack) if share > 0.0 else 0.0
+
     def _rolls(self, number: int) -> tuple[int, int]:
         """Return for how many frames a foot rolls before it is flat in a contact, and after."""
         contact = self.clip.walk.contacts[number]
@@ -338,7 +369,7 @@ class Stances:
             self._look_between(needs, a, b)
         arcs: list[shape.Arc] = []
         for frame, found in needs.items():
-            height = self._share(frame) * found.lack
+            height = self.influence(frame) * found.lack
             time = shape.time_to_rise(height, self.probe.leg) * self.clip.walk.track.rate
             rise = max(frame - near, min(begin, frame - time), begin - late)
             fall = min(frame + near, max(end, frame + time), end + early)
@@ -354,14 +385,18 @@ class Stances:
             self._look_between(needs, middle, b)
 
     def _need(self, frame: int) -> Need:
+        return self._needed(frame)[1]
+
+    def _needed(self, frame: int) -> tuple[Pose, Need]:
+        """Return a foot that is not lifted at a frame of the clip, and the ground below it."""
         found = self._needs.get(frame)
         if found is None:
             flat = self.clip.flat(frame)
             foot, _ = self._on_ground(frame, self.clip.pose(frame), flat)
-            found = self._needs[frame] = need(self.probe, self.clip.sole, flat, foot)
+            found = self._needs[frame] = foot, need(self.probe, self.clip.sole, flat, foot)
         return found
 
-    def _share(self, frame: int) -> float:
+    def influence(self, frame: int) -> float:
         """Return the influence of the ground at the animated height of the foot."""
         height = dot(self.clip.pose(frame).place, self._up) - self.probe.floor
         return shape.influence(height, self._blend)
@@ -370,26 +405,38 @@ class Stances:
         """Return whether there is a cut between a time and the contacts."""
         return not self.clip.first <= time - self._start <= self.clip.last
 
-    def extension(self, time: float) -> float:
-        """Return the animated distance from the hip joint to the ankle."""
-        local = time - self._start
-        frame = floor(local)
-        here = length(self.clip.locked_leg(frame).way)
-        share = local - frame
-        if share == 0.0:
-            return here
-        return here + share * (length(self.clip.locked_leg(frame + 1).way) - here)
+    def stands(self, time: float) -> float:
+        """Return 1 in a contact, less before and after it, and 0 when the lock has no influence."""
+        spans = [(contact.first, contact.last) for contact in self.clip.walk.contacts]
+        return self._near(time - self._start, spans)
+
+    def lies(self, time: float) -> float:
+        """Return the same for the phases in which the foot is flat."""
+        return self._near(time, self.clip.walk.flats)
+
+    def _near(self, local: float, spans: list[tuple[int, int]]) -> float:
+        """Return 1 within a span of frames, less beside it, and 0 from the time of the lock on."""
+        far = self.clip.inputs.lock_time * self.clip.walk.track.rate
+        number = bisect_right(spans, local, key=lambda span: span[0])
+        beside = [max(0.0, local - spans[number - 1][1])] if number > 0 else []
+        beside += [spans[number][0] - local] if number < len(spans) else []
+        nearest = min(beside, default=far)
+        return 1.0 if nearest == 0.0 else 1.0 - smooth(nearest / far) if far > 0.0 else 0.0
 
     def animated_root(self, time: float) -> Vec:
         """Return the animated hip joint, relative to the goal of the foot."""
         return self.clip.root(floor(time) - self._start)
 
-    def need(self, flat: Pose, foot: Pose) -> float:
+    def need(self, time: float, flat: Pose, foot: Pose) -> float:
         """Return by how much a foot is too low, from its poses on the flat floor and on the ground.
 
         Where it is below that floor, it may be as far below the ground.
         """
         if self._last is None or self._last[:2] != (flat, foot):  # Where it stands it is the same.
+            frame = floor(time - self._start)
+            known = None if time != frame + self._start else self._needs.get(frame)
+            if known is not None and _is_near(known[0], foot, SAME * self.probe.leg):
+                return known[1].lack
             self._last = flat, foot, need(self.probe, self.clip.sole, flat, foot).lack
         return self._last[2]
 
@@ -397,7 +444,7 @@ class Stances:
         """Return the leg as animated at a frame, and how far the lock moves its ankle."""
         local = frame - self._start
         leg = self.clip.locked_leg(local)
-        share = self._share(local) * self._moved(local, self.clip.flat(local)).share
+        share = self.influence(local) * self._moved(local, self.clip.flat(local)).share
         return leg if share >= 1.0 else leg._replace(lock=scaled(leg.lock, share))
 
     def jumps(self, frame: int) -> tuple[Vec, Vec]:
@@ -409,7 +456,7 @@ class Stances:
         local = frame - self._start
         pose, ankle = self.clip.pose(local), self.clip.ankle
         foot, moved = self._on_ground(local, pose, self.clip.flat(local))
-        share = self._share(local)
+        share = self.influence(local)
         target = add(pose.place, rotate(pose.turn, ankle))
         goal = mix(target, add(foot.place, rotate(foot.turn, ankle)), share)
         root = add(pose.place, self.clip.root(local))
@@ -537,6 +584,12 @@ class Stances:
             base = self.clip.planted.places[number].base
             self._lyings[number] = laid(self.probe, base, self.clip.ends(number))
         return self._lyings[number]
+
+
+def _is_near(a: Pose, b: Pose, far: float) -> bool:
+    """Return whether two poses are the same but for rounding."""
+    turn = max(abs(x - y) for x, y in zip(a.turn, b.turn, strict=True))
+    return turn < SAME and length(sub(a.place, b.place)) < far
 
 
 def level(foot: Pose, point: Vec, up: Vec, floor: float) -> Vec:

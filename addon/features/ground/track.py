@@ -20,6 +20,7 @@ from fabrik_solver.core.vectors import (
     Vec,
     add,
     dot,
+    mat_apply,
     orthonormalize,
     quat_of,
     quat_product,
@@ -36,8 +37,11 @@ FORM = codec.Form(b"FABT", 2)
 IN_WORLD = -1
 """Stands for the world where there was no ground below the foot."""
 
-NUMBERS = 20
+NUMBERS = 23
 """How many numbers are kept of a frame, besides what was below the foot."""
+
+BEFORE = 20
+"""How many were kept before knees were."""
 
 HEAD = 10
 """How many numbers are kept of the track as a whole."""
@@ -55,6 +59,8 @@ class Sample(NamedTuple):
         turn: The orientation of the foot in that space; none if it does not copy the target's.
         end_step: The displacement of the other end of the foot, as ``step``.
         up: The unit vector up, in the axes of the foot.
+        flexion: The axis about which its knee flexes, in that space, as long as the knee is off the
+            line from hip to ankle, in metres; 0 if nothing tells.
     """
 
     under: int
@@ -65,6 +71,7 @@ class Sample(NamedTuple):
     turn: Quat
     end_step: Vec
     up: Vec
+    flexion: Vec = ORIGIN
 
 
 class Track(NamedTuple):
@@ -105,7 +112,7 @@ def packed(track: Track) -> bytes:
     foot = track.foot
     numbers = [track.rate, track.leg, *foot.heel, *foot.ball, foot.heel_rest, foot.ball_rest]
     for s in track.samples:
-        numbers += (*s.place, *s.step, s.height, *s.root, *s.turn, *s.end_step, *s.up)
+        numbers += (*s.place, *s.step, s.height, *s.root, *s.turn, *s.end_step, *s.up, *s.flexion)
     integers = [track.start, *[sample.under for sample in track.samples]]
     return FORM.packed(integers, track.grounds, numbers)
 
@@ -118,9 +125,10 @@ def unpacked(blob: bytes) -> Track | None:
     except ValueError:
         return None
     is_sound = rate > 0.0 <= leg and all(IN_WORLD <= under < len(grounds) for under in unders)
-    if not is_sound or len(numbers) != NUMBERS * len(unders):
+    width = len(numbers) // max(1, len(unders))
+    if not is_sound or width not in (NUMBERS, BEFORE) or len(numbers) != width * len(unders):
         return None
-    rows = [numbers[i : i + NUMBERS] for i in range(0, len(numbers), NUMBERS)]
+    rows = [(*numbers[i : i + width], 0.0, 0.0, 0.0) for i in range(0, len(numbers), width)]
     samples = [
         Sample(
             under,
@@ -131,6 +139,7 @@ def unpacked(blob: bytes) -> Track | None:
             (r[10], r[11], r[12], r[13]),
             _vec(r, 14),
             _vec(r, 17),
+            _vec(r, 20),
         )
         for under, r in zip(unders, rows, strict=True)
     ]
@@ -154,6 +163,7 @@ class FootSample(NamedTuple):
         root: The hip joint of its leg.
         up: The unit vector up.
         height: The height of the goal above the origin of the armature.
+        flexion: As in `Sample`, in world space.
     """
 
     place: Vec
@@ -162,6 +172,7 @@ class FootSample(NamedTuple):
     root: Vec
     up: Vec
     height: float
+    flexion: Vec = ORIGIN
 
 
 class TrackMaker:
@@ -207,7 +218,10 @@ class TrackMaker:
         leg = sub(point_in(undone, seen.root), local)
         turn = quat_product(inverse_turn(turn_of_frame(now)), seen.turn)
         up = rotate(inverse_turn(seen.turn), seen.up)
-        self.samples.append(Sample(number, local, step, seen.height, leg, turn, end_step, up))
+        flexion = mat_apply(undone[0], seen.flexion)
+        self.samples.append(
+            Sample(number, local, step, seen.height, leg, turn, end_step, up, flexion)
+        )
         self._last = (under, local, end)
 
     @property

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import bpy
 from mathutils import Matrix, Vector
+
+from fabrik_solver.core.vectors import Vec
 
 from ...blender.access import pose_bones, rest_bone
 from ...blender.axes import AXES
 from ...blender.character import Character, character_of, nearest_axis
 from ...blender.errors import ProblemError
+from ...blender.limbs import common_name
 from ...blender.skeleton import vector
 from ...editing.constraints import add
 from ...editing.placing import new_empty
@@ -16,7 +22,8 @@ from ...loop.properties import FabrikConstraint
 from .look import look_of
 
 ALIGNED = 0.7
-"""The least cosine of the angle between a bone and the up or front direction to be aligned."""
+"""The least cosine of the angle between a bone and the up or front direction to be aligned, and
+between the gazes of bones that look the same way."""
 
 TARGET_DISTANCE = 5.0
 """The distance of an Empty from a bone of a character without size, in lengths of the bone."""
@@ -71,13 +78,10 @@ def add_look(
         ProblemError: If the constraint could not work, or would break another one; then nothing
             has changed.
     """
-    character = character_of(armature)
-    ahead, up = likely_axes(character, character.matrix(rest_bone(armature, bone)).to_3x3(), bone)
-    if axis != "AUTO":
-        ahead, up = axis, "Z" if axis[-1] == "Y" else "Y"
+    ahead, up = _axes(character_of(armature), armature, bone, axis)
     empty = None
     if target is None:
-        empty = target = _empty_ahead(armature, bone, ahead, character.size)
+        empty = target = empty_ahead(armature, [bone], axis)
     try:
         item = add(armature, bone, target, subtarget, chain_count, "LOOK_AT")
     except ProblemError:
@@ -88,20 +92,69 @@ def add_look(
     return item
 
 
-def _empty_ahead(
-    armature: bpy.types.Object, bone: str, axis: str, height: float
-) -> bpy.types.Object:
-    """Add an Empty in the direction of a bone's gaze, at a distance of the character's height."""
+def _axes(
+    character: Character, armature: bpy.types.Object, bone: str, axis: str
+) -> tuple[str, str]:
+    """Return the Look Axis and Up Axis of a bone, given the first or ``'AUTO'``."""
+    if axis != "AUTO":
+        return axis, "Z" if axis[-1] == "Y" else "Y"
+    rest = character.matrix(rest_bone(armature, bone))
+    return likely_axes(character, rest.to_3x3(), bone)
+
+
+def empty_ahead(
+    armature: bpy.types.Object, bones: Sequence[str], axis: str
+) -> bpy.types.Object | None:
+    """Add an Empty in the direction of the gaze of bones, at a distance of the character's height.
+
+    Args:
+        armature: The armature.
+        bones: The bones, at least one.
+        axis: The Look Axis, or ``'AUTO'`` for the `likely_axes` of each.
+
+    Returns:
+        The Empty; None if several bones look apart.
+
+    Raises:
+        ProblemError: If a bone has no direction.
+    """
+    character = character_of(armature)
     rig = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    gazes = [_gaze(rig, bone, AXES[_axes(character, armature, bone, axis)[0]]) for bone in bones]
+    way = sum((gaze.direction for gaze in gazes), Vector()) / len(gazes)
+    if any(gaze.direction.dot(way) < ALIGNED for gaze in gazes):
+        return None
+    middle = sum((gaze.head for gaze in gazes), Vector()) / len(gazes)
+    distance = character.size * rig.matrix_world.median_scale
+    distance = distance or TARGET_DISTANCE * max(gaze.size for gaze in gazes) or 1.0
+    place = middle + way.normalized() * distance
+    name = f"{common_name(bones[0])} Look Target"
+    return new_empty(armature, name, vector(place), 0.05 * distance, "SPHERE")
+
+
+class _Gaze(NamedTuple):
+    """Where a bone looks, in world space.
+
+    Attributes:
+        head: The head of the bone.
+        direction: The unit vector in which it looks.
+        size: The length of the bone.
+    """
+
+    head: Vector
+    direction: Vector
+    size: float
+
+
+def _gaze(rig: bpy.types.Object, bone: str, axis: Vec) -> _Gaze:
+    """Return where a bone of an evaluated armature looks, given the axis."""
     posed = pose_bones(rig)[bone]
     world = rig.matrix_world @ posed.matrix
-    size = (rig.matrix_world @ posed.tail - rig.matrix_world @ posed.head).length
-    direction = world.to_3x3() @ Vector(AXES[axis])
+    direction = world.to_3x3() @ Vector(axis)
     if direction.length == 0.0:
         raise ProblemError(
             "“{bone}” has a zero scale axis and no direction to look in: change its scale",
             bone=bone,
         )
-    distance = height * rig.matrix_world.median_scale or TARGET_DISTANCE * size or 1.0
-    place = world.translation + direction.normalized() * distance
-    return new_empty(armature, f"{bone} Look Target", vector(place), 0.05 * distance, "SPHERE")
+    size = (rig.matrix_world @ posed.tail - rig.matrix_world @ posed.head).length
+    return _Gaze(world.translation, direction.normalized(), size)

@@ -10,7 +10,7 @@ import bpy
 from mathutils import Matrix, Vector
 
 from fabrik_solver import ChainInput, Posture
-from fabrik_solver.core.vectors import Vec, mat_apply
+from fabrik_solver.core.vectors import Vec, add, mat_apply
 from fabrik_solver.motion.damping import mean, moments
 from fabrik_solver.motion.look import UNLIMITED, Look, look_in_world
 
@@ -181,7 +181,8 @@ def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
     places = places_at(snapshot, cast(Point, chain.target), chain.rig, frames)
     if places is None:
         return None
-    return mean([(place, weight) for place, (_, weight) in zip(places, samples, strict=True)])
+    found = mean([(place, weight) for place, (_, weight) in zip(places, samples, strict=True)])
+    return found if chain.target_tie is None else add(found, snapshot.lift(chain, chain.target_tie))
 
 
 _samples = lru_cache(maxsize=64)(moments)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import bpy
 
 from ...blender.axes import axis_items
 from ...blender.messages import msg
 from ...loop.properties import FabrikConstraint
 from ...loop.property_kinds import defined
-from ...ui.adding import MOTION_OPERATORS, chosen_target, tip_refusal
+from ...ui.adding import MOTION_OPERATORS, AddWithTargetOperator, Selection, tip_refusal
 from ...ui.layout import Layout, draw_if
-from ...ui.refusing import Working
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section
-from .adding import add_look
+from .adding import add_look, empty_ahead
 from .look import look_of
 
 TIP_NAME = msg("the bone that looks")
@@ -25,16 +22,18 @@ def _bone_refusal(context: bpy.types.Context) -> str:
     return tip_refusal(context, TIP_NAME)
 
 
-class FABRIK_OT_look_add(Working, bpy.types.Operator):
+class FABRIK_OT_look_add(AddWithTargetOperator, bpy.types.Operator):
     """Add a look-at."""
 
     bl_idname = "fabrik.look_add"
     bl_label = "Add Look-at"
     bl_description = (
-        "Let the active bone look at the other selected bone or object. Without one, add an "
-        "Empty in front of it as its target, so that the pose does not change"
+        "Let each selected bone look at the other selected object. Without one, add a control in "
+        "front of them as their target, so that the pose does not change"
     )
     asks = (_bone_refusal,)
+    active = TIP_NAME
+    word = "Look"
 
     chain_count: int = defined(
         "Chain Length",
@@ -62,16 +61,21 @@ class FABRIK_OT_look_add(Working, bpy.types.Operator):
         default="AUTO",
     )
 
-    def work(self, context: bpy.types.Context) -> str:
-        """Add the constraint."""
-        target, subtarget = chosen_target(context, TIP_NAME)
-        tip: Any = context.active_pose_bone
-        item = add_look(tip.id_data, tip.name, target, subtarget, self.chain_count, self.axis)
-        return msg(
-            "“{bone}” looks at “{subtarget}”",
-            bone=item.bone,
-            subtarget=item.subtarget or cast(Any, item.target).name,
+    def completed(self, chosen: Selection) -> Selection:
+        """Return the selection with a new target for bones that look the same way."""
+        if chosen.target is not None or len(chosen.tips) == 1:
+            return chosen
+        return chosen._replace(target=empty_ahead(chosen.armature, chosen.tips, self.axis))
+
+    def add(self, chosen: Selection, tip: str) -> FabrikConstraint:
+        """Add a constraint to a bone."""
+        return add_look(
+            chosen.armature, tip, chosen.target, chosen.subtarget, self.chain_count, self.axis
         )
+
+    def done(self, bone: str, target: str) -> str:
+        """Return the report."""
+        return msg("“{bone}” looks at “{subtarget}”", bone=bone, subtarget=target)
 
 
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:

@@ -23,6 +23,7 @@ from ...blender.skeleton import vector
 from ...editing import constraints as editing
 from ...editing.bending import hinge_values, rolled_cone
 from ...editing.copying import IK_AXIS, add_with, set_values, values_of
+from ...editing.flexion import Stored, restore_flexions, stored_flexions
 from ...editing.placing import new_empty
 from ...loop.joint_properties import FabrikJoint
 from ...loop.joints import AXES
@@ -103,6 +104,9 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
         raise ProblemError(problem)
     own = pose_bones(armature)
     axes = mirrored_axes(armature, bone, other)
+    restore_flexions(
+        armature, {other: _mirrored_flexion(stored_flexions(armature, [bone])[bone], axes)}
+    )
     joint: FabrikJoint = own[bone].fabrik_joint
     values = values_of(joint)
     kind = joint.limit_type
@@ -138,6 +142,12 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
         ]
     set_values(own[other].fabrik_joint, values)
     return notes
+
+
+def _mirrored_flexion(stored: Stored, axes: Matrix) -> Stored:
+    """Return what is stored of a bone, mirrored: nothing if nothing is."""
+    axis, found = (vector(axes @ Vector(one) * -1.0) for one in stored)
+    return axis, found
 
 
 def _mirrored_hinge(joint: FabrikJoint, axes: Matrix) -> dict[str, Any]:

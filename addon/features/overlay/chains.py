@@ -51,7 +51,8 @@ class ShownChain:
         target: Goal of the tip; None if it has none, as a wave, or if a walk moves the foot.
         pole: Location of the pole target, if there is one.
         elbow: The most bent joint; None if the chain cannot bend, or has no pole target.
-        shell: Reach of the active chain; None if its root may move, or if a motion poses it.
+        shell: Reach of the active chain, if it is out of reach or asked for; None if its root may
+            move, or if a motion poses it.
         missed: Distance from tip to target; 0 if it is reached.
         state: The constraint's state.
         doing: Status text of a motion without a goal.
@@ -120,7 +121,9 @@ class ShownRig:
 
 
 def shown_chains(
-    layer: bpy.types.ViewLayer, viewport: bpy.types.SpaceView3D | None = None
+    layer: bpy.types.ViewLayer,
+    viewport: bpy.types.SpaceView3D | None = None,
+    with_reach: bool = False,
 ) -> list[ShownChain]:
     """Return the displayed constraints, the active one first.
 
@@ -130,6 +133,7 @@ def shown_chains(
     Args:
         layer: The evaluated view layer.
         viewport: The viewport in which the armatures must be visible; None for any.
+        with_reach: Whether the reach of the active one is asked for.
     """
     plan = known()
     if plan is None:
@@ -150,7 +154,7 @@ def shown_chains(
             if item is None or item.state not in SOLVED or not item.show_overlay:
                 continue
             if is_selected or _is_target_selected(chain, layer):
-                found.append(_shown(plan, unit, chain, rig, layer))
+                found.append(_shown(plan, unit, chain, rig, layer, with_reach))
     return sorted(found, key=lambda chain: not chain.is_active)
 
 
@@ -175,7 +179,12 @@ def _is_target_selected(chain: ChainPlan, layer: bpy.types.ViewLayer) -> bool:
 
 
 def _shown(
-    plan: Plan, unit: Unit, chain: ChainPlan, rig: ShownRig, layer: bpy.types.ViewLayer
+    plan: Plan,
+    unit: Unit,
+    chain: ChainPlan,
+    rig: ShownRig,
+    layer: bpy.types.ViewLayer,
+    with_reach: bool,
 ) -> ShownChain:
     depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
     armature = chain.rig.object
@@ -192,16 +201,18 @@ def _shown(
     if chain.motion is not None and chain.motion.gaze is not None:
         along = point_in(rig.now.frame(chain.bones[-1]), chain.motion.gaze(rig.item(chain)))
         tip = _gaze(point_in(rig.world, along), joints[-2], aim)
-    if chain.goal_source is not None and item.state == "REACHED":
-        aim = tip  # Feet and walks change the goal.
+    is_moved = chain.goal_source is not None or chain.target_tie is not None
+    if is_moved and item.state == "REACHED":
+        aim = tip  # Feet, walks and lifted bodies change the goal.
     is_elsewhere = chain.goal_source is not None and chain.goal_source.replaces_target
     has_target = not is_elsewhere and (chain.motion is None or chain.motion.needs_target)
     # Motions and walks report their own error; that of others may be older than the evaluated pose.
-    is_own = chain.motion is not None or is_elsewhere
+    is_own = chain.motion is not None or is_elsewhere or chain.target_tie is not None
     missed = 0.0
     if item.state != "REACHED":
         missed = item.error if is_own else dist(tip, aim)
         missed = missed if missed > rig.item(chain).tolerance * size_of(joints) else 0.0
+    has_shell = is_active and (with_reach or item.state == "OUT_OF_REACH")
     pole = elbow = None
     if chain.pole is not None:
         pole = place_of(depsgraph, chain.pole)[1]
@@ -215,7 +226,7 @@ def _shown(
         aim if has_target else None,
         pole,
         elbow,
-        _shell(plan, unit, chain, rig, local) if is_active else None,
+        _shell(plan, unit, chain, rig, local) if has_shell else None,
         missed,
         item.state,
         "" if chain.motion is None else chain.motion.doing,

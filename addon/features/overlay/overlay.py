@@ -51,6 +51,10 @@ MOST_LINES = 6
 """Maximum number of constraints in the text."""
 
 
+DRAGS = ("TRANSFORM_OT_", "FABRIK_OT_drag")
+"""How the names of operators begin that move something with the mouse."""
+
+
 class OverlayData(NamedTuple):
     """The data to draw in a region.
 
@@ -70,10 +74,22 @@ def overlay_data(context: bpy.types.Context) -> OverlayData | None:
     scene, layer = context.scene, context.view_layer
     if not (overlay.show_overlays and overlay.show_bones) or scene is None or layer is None:
         return None
-    if not scene_settings(scene).show_overlay:
+    own = scene_settings(scene)
+    if not own.show_overlay:
         return None
-    found = OverlayData(shown_chains(layer, view), shown_joint(layer, view))
+    with_reach = own.show_reach or is_dragging()
+    found = OverlayData(shown_chains(layer, view, with_reach), shown_joint(layer, view))
     return found if found.chains or found.joint else None
+
+
+def is_dragging() -> bool:
+    """Return whether something is moved with the mouse, in any window."""
+    windows = cast(bpy.types.WindowManager, bpy.context.window_manager).windows
+    return any(
+        one is not None and one.bl_idname.startswith(DRAGS)
+        for window in windows
+        for one in cast(Any, window).modal_operators
+    )
 
 
 # In world space
@@ -256,7 +272,11 @@ def draw_switch(panel: Any, context: bpy.types.Context) -> None:
     layout: Layout = panel.layout
     column = layout.column()
     column.active = cast(bpy.types.SpaceView3D, context.space_data).overlay.show_overlays
-    column.prop(scene_settings(cast(bpy.types.Scene, context.scene)), "show_overlay")
+    own = scene_settings(cast(bpy.types.Scene, context.scene))
+    column.prop(own, "show_overlay")
+    row = column.row()
+    row.active = own.show_overlay
+    row.prop(own, "show_reach")
 
 
 def _overlays() -> Any:

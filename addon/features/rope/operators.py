@@ -6,27 +6,28 @@ import bpy
 
 from ...blender.messages import msg
 from ...loop.properties import FabrikConstraint
-from ...ui.adding import MOTION_OPERATORS, AddMotionOperator, add_with_target
+from ...ui.adding import MOTION_OPERATORS, AddWithTargetOperator
 from ...ui.layout import Layout, draw_if
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section
 from .rope import rope_of
 
 
-class FABRIK_OT_rope_add(AddMotionOperator, bpy.types.Operator):
+class FABRIK_OT_rope_add(AddWithTargetOperator, bpy.types.Operator):
     """Hang a chain between its root and a target."""
 
     bl_idname = "fabrik.rope_add"
     bl_label = "Add Rope"
     bl_description = (
-        "Let the chain that ends at the active bone hang between its root and the other "
-        "selected bone or object. Without one, add an Empty at the tip as its target"
+        "Let the chain that ends at each selected bone hang between its root and the other "
+        "selected object. Without one, add a control at the tip as its target"
     )
+    solver = "ROPE"
+    word = "Hook"
 
-    def work(self, context: bpy.types.Context) -> str:
-        """Add the constraint."""
-        item, target = add_with_target(context, "ROPE")
-        return msg("“{bone}” hangs from “{target}”", bone=item.bone, target=target)
+    def done(self, bone: str, target: str) -> str:
+        """Return the report."""
+        return msg("“{bone}” hangs from “{target}”", bone=bone, target=target)
 
 
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:

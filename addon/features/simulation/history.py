@@ -130,6 +130,9 @@ _fresh: dict[int, dict[str, bool]] = {}
 _inputs: dict[int, set[int]] = {}
 """By armature, the session UIDs of all inputs of its histories."""
 
+_frames = (0, 0)
+"""The frame range of the scene that was updated last."""
+
 _running: set[tuple[int, str]] = set()
 """Armatures and owners that are being simulated."""
 
@@ -161,11 +164,18 @@ def notes(armature: bpy.types.Object) -> list[str]:
 
 
 def range_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, int]:
-    """Return the first and last frame to simulate; those of the scene by default."""
+    """Return the first and last frame to simulate.
+
+    By default these are those of the scene. What is simulated already stays in the range: a scene
+    of which a part is rendered is not simulated again.
+    """
     simulation = cast(Any, settings(armature)).simulation
-    if simulation.frame_start == simulation.frame_end == 0:
-        return scene.frame_start, scene.frame_end
-    return simulation.frame_start, simulation.frame_end
+    start, end = simulation.frame_start, simulation.frame_end
+    if start or end:
+        return start, end
+    start, end = scene.frame_start, scene.frame_end
+    known = shown_range(armature)
+    return (start, end) if known is None else (min(start, known[0]), max(end, known[1]))
 
 
 def data(armature: bpy.types.Object, owner: str) -> History | None:
@@ -215,12 +225,12 @@ def note(history: History, frame: float) -> str:
         return msg("Simulation is outdated: press Simulate")
     if frame < history.start:
         return msg(
-            "Simulated from frame {start} on, constant before: decrease Start, then press Simulate",
+            "Simulated from frame {start} on, constant before: decrease Start",
             start=history.start,
         )
     if frame > history.end:
         return msg(
-            "Simulated up to frame {end}, constant after: increase End, then press Simulate",
+            "Simulated up to frame {end}, constant after: increase End",
             end=history.end,
         )
     return ""
@@ -360,9 +370,16 @@ def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
 
 
 def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
-    """Check the histories again whose inputs were updated."""
+    """Check the histories again whose inputs were updated, and all if the frame range was."""
+    global _frames
     if not _inputs:
         return
+    scene = cast(bpy.types.Scene, depsgraph.scene)
+    frames = scene.frame_start, scene.frame_end
+    if frames != _frames:
+        _frames = frames
+        _fresh.clear()
+        _notify()
     updated = {session_uid(update.id) for update in depsgraph.updates}
     data_blocks.forget(updated)
     found = [uid for uid, counting in _inputs.items() if not counting.isdisjoint(updated)]

@@ -13,12 +13,13 @@ import bpy
 
 from ...blender.access import session_uid
 from ...blender.errors import report_once
-from ...blender.messages import counted, msg, shown
+from ...blender.messages import Message, counted, msg
 from ...blender.refusals import rest_problem
 from ...ui.following import shown_armature
 from ...ui.layout import Layout, draw_sentence
 from ...ui.refusing import Refusing, Working, active_armature, armature_refusal
 from ...ui.registering import registering
+from ...ui.reporting import say
 from ...ui.sections import NOTES
 from ...ui.stepping import DirectProgressOperator, is_busy
 from . import history
@@ -52,7 +53,7 @@ def _lack_refusal(context: bpy.types.Context) -> str:
     return "" if is_there else msg("This armature has no simulation")
 
 
-class _Simulating(DirectProgressOperator, Refusing):
+class Simulating(DirectProgressOperator, Refusing):
     """Base of the operators that simulate armatures."""
 
     asks = (armature_refusal, _nothing_refusal)
@@ -78,6 +79,10 @@ class _Simulating(DirectProgressOperator, Refusing):
         """Return the text of the status bar."""
         return msg("Simulating: {done:.0f} %      Esc: Cancel", done=100.0 * done)
 
+    def told(self, text: Message) -> Message:
+        """Return the report, given that of the simulation."""
+        return text
+
     def finished(self, result: Simulation) -> set[OperatorReturnItems]:
         """Report the result."""
         if not result.refused:
@@ -91,14 +96,14 @@ class _Simulating(DirectProgressOperator, Refusing):
         if result.armatures > 1:
             count = counted(result.armatures, "{count} armature", "{count} armatures")
             text = msg("{text}, {armatures}", text=text, armatures=count)
-        self.report({"INFO"}, shown(text))
+        say(self, "INFO", self.told(text))
         for reason in dict.fromkeys((*result.refused, *result.notes)):
-            self.report({"WARNING"}, shown(reason))
+            say(self, "WARNING", reason)
         redraw()
         return {"FINISHED"}
 
 
-class FABRIK_OT_simulate(_Simulating, bpy.types.Operator):
+class FABRIK_OT_simulate(Simulating, bpy.types.Operator):
     """Simulate the active armature."""
 
     bl_idname = "fabrik.simulate"
@@ -109,7 +114,7 @@ class FABRIK_OT_simulate(_Simulating, bpy.types.Operator):
     )
 
 
-class FABRIK_OT_simulate_again(_Simulating, bpy.types.Operator):
+class FABRIK_OT_simulate_again(Simulating, bpy.types.Operator):
     """Simulate outdated armatures with Automatic enabled, without an undo step."""
 
     bl_idname = "fabrik.simulate_again"

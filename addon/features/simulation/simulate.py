@@ -101,8 +101,6 @@ def simulate(
             for run, stored in zip(runs, before, strict=True):
                 history.store(run.armature, run.one.owner, stored)
             raise
-        for ob, frames in {run.armature: run.frames for run in runs}.items():
-            set_range(ob, *frames)
     refused += failed
     plan.current()
     layer.update()

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import bpy
 
 from ...blender.messages import msg
-from ...editing import constraints as editing
 from ...loop.properties import FabrikConstraint
 from ...ui.adding import MOTION_OPERATORS, AddMotionOperator
 from ...ui.layout import Layout
@@ -22,15 +19,14 @@ class FABRIK_OT_wave_add(AddMotionOperator, bpy.types.Operator):
     bl_idname = "fabrik.wave_add"
     bl_label = "Add Wave"
     bl_description = (
-        "Let the chain that ends at the active bone wave, on top of its pose and its existing "
+        "Let the chain that ends at each selected bone wave, on top of its pose and its existing "
         "constraints"
     )
+    solver = "WAVE"
 
-    def work(self, context: bpy.types.Context) -> str:
-        """Add the constraint."""
-        tip: Any = context.active_pose_bone
-        item = editing.add(tip.id_data, tip.name, solver="WAVE")
-        return msg("“{bone}” waves", bone=item.bone)
+    def done(self, bone: str, target: str) -> str:
+        """Return the report."""
+        return msg("“{bone}” waves", bone=bone)
 
 
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:

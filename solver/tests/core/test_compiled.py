@@ -100,7 +100,8 @@ from fabrik_solver.motion.follow import Trail
 from fabrik_solver.motion.foothold import GroundHit
 from fabrik_solver.motion.footfall import STILL, foot_at
 from fabrik_solver.motion.gait import WalkingLeg, WalkSettings, bob_at, lean_at
-from fabrik_solver.motion.ground import Leg as Carried, foreseen_drop, hip_drop, hip_rise, peaks
+from fabrik_solver.motion.ground import Leg as Carried, hip_drop, hip_rise
+from fabrik_solver.motion.ground import averaged, bent_down, bent_up, hip_lift, peaks
 from fabrik_solver.motion.look import Look, pose_look
 from fabrik_solver.motion.packing import packed, unpacked
 from fabrik_solver.motion.pattern import groups_of
@@ -151,10 +152,13 @@ for i in range(60):
     print([planted.at(time / 3.0, poses[time // 3]) for time in range(57)])
     print(mean([(place(), weight) for _, weight in moments(rng.random())]))
     legs = [Carried(UP, place(), place(), rng.uniform(1.0, 2.0), rng.random()) for _ in range(4)]
-    print(hip_rise(legs, 1.0), hip_drop(legs, UP, 0.95, 0.1))
-    found = {}
-    peaks({frame: rng.random() for frame in range(40)}, found, range(10, 30, 1), 5)
-    print(foreseen_drop(found, 20.3, 5, 1))
+    print(hip_rise(legs, 1.0), hip_drop(legs, UP, 0.95, 0.1), hip_lift(legs, UP, 0.95, 1.0))
+    low, found = {}, {}
+    bent_up({frame: rng.random() for frame in range(40)}, low, range(10, 30, 1), 0.1, 5)
+    bent_down(low, found, range(15, 26, 1), 0.2, 4)
+    highest = {}
+    peaks(found, highest, range(17, 24, 1), 2)
+    print(averaged(found, 20.3, 3, 1), averaged(highest, 20.3, 3, 1))
 def cast(origin, direction, distance):
     hit = hills(origin, direction, distance)
     return hit and GroundHit(*hit, i % 2 or STILL)

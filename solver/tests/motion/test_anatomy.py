@@ -171,6 +171,30 @@ def test_bones_for_control_and_clothes_are_no_limbs() -> None:
     assert told(joints, recognize(bones_of(joints)).limbs) == HUMAN_LIMBS
 
 
+def test_what_a_face_carries_is_no_arm_and_no_trunk() -> None:
+    """As in Rigify's human, whose head is the last bone of its spine."""
+    face: list[Joint] = [
+        ("face", "head", (0.0, -0.05, 1.6)),
+        ("tongue", "face", (0.0, -0.1, 1.6)),
+        ("tongue2", "tongue", (0.0, -0.08, 1.6)),
+        *both(
+            [
+                ("forehead", "face", (0.02, -0.1, 1.75)),
+                ("temple", "forehead", (0.08, 0.0, 1.75)),
+                ("temple2", "temple", (0.08, 0.0, 1.65)),
+                ("lower", "temple2", (0.05, -0.05, 1.58)),
+            ]
+        ),
+    ]
+    joints = [
+        ("spine6" if name == "head" else name, "spine6" if above == "head" else above, head)
+        for name, above, head in HUMAN + face
+    ]
+    anatomy = recognize(bones_of(joints))
+    assert told(joints, anatomy.limbs) == HUMAN_LIMBS
+    assert joints[anatomy.head][0] == "spine6"
+
+
 WOLF: list[Joint] = [
     ("Body", "", (0.0, 0.0, 0.0)),
     ("Back", "Body", (0.0, 0.64, 1.98)),

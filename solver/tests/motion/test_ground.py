@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from math import cos, floor, isclose, pi, radians, sin
+from math import cos, isclose, pi, radians, sin
 
 import pytest
 from hypothesis import given
@@ -15,8 +15,11 @@ from fabrik_solver.motion.easing import smoother
 from fabrik_solver.motion.ground import (
     Arc,
     Leg,
-    foreseen_drop,
+    averaged,
+    bent_down,
+    bent_up,
     hip_drop,
+    hip_lift,
     hip_rise,
     influence,
     is_ground,
@@ -211,13 +214,17 @@ def test_hip_is_smooth_in_time_on_hills_and_stairs(terrain: Terrain, follow: flo
     sizes = []
     for rate in (24, 240):
         moments = walk(terrain, follow, rate)
-        ease, known = round(0.2 * rate), {}
-        drops = {i: drop for i, (_, _, drop) in enumerate(moments)}
-        middle = range(2 * ease, len(moments) - 2 * ease)
-        peaks(drops, known, range(ease, len(moments) - ease), ease)
-        shifts = [moments[i][0] - foreseen_drop(known, i, ease, 1) for i in middle]
+        heights = {i: rise - drop for i, (rise, _, drop) in enumerate(moments)}
+        reach, ease = round(0.5 * rate), max(2, round(0.05 * rate))
+        low, middle = range(reach, len(moments) - reach), range(2 * reach, len(moments) - 2 * reach)
+        known: dict[int, float] = {}
+        hung: dict[int, float] = {}
+        bent_up(heights, known, low, 6.0 / rate**2, reach)
+        inner = range(middle[0] - ease, middle[-1] + ease + 1)
+        bent_down(known, hung, inner, 12.0 / rate**2, reach - ease)
+        shifts = [averaged(hung, i, ease, 1) for i in middle]
         found = zip(middle, shifts, strict=True)
-        assert all(-shift >= drops[i] - moments[i][0] - 1e-9 for i, shift in found)
+        assert all(shift <= heights[i] + 8e-3 for i, shift in found)
         sizes.append(
             max(abs(a - 2 * b + c) for a, b, c in zip(shifts, shifts[1:], shifts[2:], strict=False))
         )
@@ -239,22 +246,44 @@ def test_walk_has_different_shifts() -> None:
     assert any(abs(dot((0, 0, b - a), UP)) > 1e-3 for a, b in pairwise(shifts))
 
 
-def drop_at(drops: dict[int, float], time: float) -> float:
-    known: dict[int, float] = {}
-    peaks(drops, known, range(floor(time) - 6, floor(time) + 7), 5)
-    return foreseen_drop(known, time, 5, 1)
+def hugging(heights: list[float], up: float, down: float) -> list[float]:
+    """Return the curve below heights that accelerates by no more than two limits, in the middle."""
+    reach = len(heights) // 5
+    given = dict(enumerate(heights))
+    low: dict[int, float] = {}
+    found: dict[int, float] = {}
+    bent_up(given, low, range(reach, len(heights) - reach), up, reach)
+    bent_down(low, found, range(2 * reach, len(heights) - 2 * reach), down, reach)
+    return list(found.values())
 
 
 @given(
-    st.dictionaries(st.integers(-12, 12), st.floats(0.0, 0.3)),
-    st.floats(0.0, 1.0, exclude_max=True),
+    st.lists(st.floats(-0.5, 0.5), min_size=60, max_size=60), st.floats(0.01, 0.1), st.floats(2, 4)
 )
-def test_foreseen_drop_is_never_less_than_what_is_needed(
-    drops: dict[int, float], time: float
+def test_the_hip_stays_below_and_accelerates_no_more_than_a_limit(
+    heights: list[float], up: float, ratio: float
 ) -> None:
-    found = drop_at(drops, time)
-    assert found >= max(drops.get(0, 0.0), drops.get(1, 0.0) if time else 0.0) - 1e-12
-    assert found <= max(drops.values(), default=0.0) + 1e-12
+    """The parabolas reach over all heights, as they rise by more than these differ."""
+    up = max(up, 2.0 / (60 // 5) ** 2)
+    down = ratio * up
+    found = hugging(heights, up, down)
+    middle = heights[24:36]
+    assert all(a <= b + 1e-12 for a, b in zip(found, middle, strict=True))
+    bends = [a - 2 * b + c for a, b, c in zip(found, found[1:], found[2:], strict=False)]
+    assert min(bends) >= -down - 1e-12
+    # With whole frames the parabolas meet at corners of up to a frame.
+    assert max(bends) <= up * down / (down - up) + down + 1e-12
+
+
+def test_the_hip_is_as_high_as_it_can_be() -> None:
+    """It touches what does not bend too much, and stands on the lowest of what does."""
+    assert hugging([0.3] * 60, 0.01, 0.02) == pytest.approx([0.3] * 12)
+    slope = hugging([0.1 * i for i in range(60)], 0.1, 0.2)
+    assert slope == pytest.approx([0.1 * i - 0.025 for i in range(24, 36)], abs=0.03)
+    notch = [0.0 if i == 30 else 1.0 for i in range(60)]
+    found = hugging(notch, 0.02, 0.04)
+    assert found[6] == min(found) == pytest.approx(0.0)
+    assert found[7:9] == pytest.approx([0.02, 0.08])
 
 
 def test_a_foot_that_goes_aside_does_not_make_the_hip_fall() -> None:
@@ -270,14 +299,33 @@ def test_a_foot_that_goes_aside_does_not_make_the_hip_fall() -> None:
     assert 2.0 < steepest < 6.0
 
 
-def test_foreseen_drop_is_calm() -> None:
-    """10 cm that are needed at one frame alone, seen at a hundredth of a frame."""
-    found = [drop_at({0: 0.1}, i / 100) for i in range(-1500, 1501)]
-    assert max(found) == pytest.approx(0.1) and found[0] == found[-1] == 0.0
-    assert max(abs(b - a) for a, b in pairwise(found)) < 1e-3
-    steps = found[::100]
-    bends = [abs(a - 2 * b + c) for a, b, c in zip(steps, steps[1:], steps[2:], strict=False)]
-    assert max(bends) < 0.012
+def test_the_mean_of_heights_is_smooth_in_time() -> None:
+    """One frame that is higher by 10 cm, seen at a hundredth of a frame."""
+    heights = {frame: 0.1 * (frame == 0) for frame in range(-30, 31)}
+    found = [averaged(heights, i / 100, 5, 1) for i in range(-1500, 1501)]
+    assert found[0] == found[-1] == 0.0 and max(found) == pytest.approx(0.02)
+    assert max(abs(b - a) for a, b in pairwise(found)) < 1e-4
+    flat = dict.fromkeys(range(-30, 31), 0.3)
+    assert averaged(flat, 0.37, 6, 2) == pytest.approx(0.3)
+
+
+@given(st.lists(st.floats(0.0, 0.3), min_size=31, max_size=31), st.integers(12, 18))
+def test_the_mean_of_peaks_is_never_less_than_what_it_is_for(
+    heights: list[float], time: int
+) -> None:
+    known: dict[int, float] = {}
+    peaks(dict(enumerate(heights)), known, range(time - 5, time + 6), 5)
+    assert max(heights) + 1e-12 >= averaged(known, time, 5, 1) >= heights[time] - 1e-12
+
+
+def test_the_hip_follows_the_feet_that_stand() -> None:
+    legs = [leg((0.0, 0.0, rise), target=(0.0, 0.0, 0.0)) for rise in (0.1, 0.4)]
+    assert hip_lift(legs, UP, 0.98, 0.4) == pytest.approx(0.1)
+    low, high = ([one._replace(stands=one is legs[i]) for one in legs] for i in (0, 1))
+    assert hip_lift(low, UP, 0.98, 1.0) == pytest.approx(0.1)
+    assert hip_lift(high, UP, 0.98, 0.4) == pytest.approx(0.16)
+    # The lower foot is reached by a straight leg at most.
+    assert hip_lift(high, UP, 0.98, 1.0) == pytest.approx(0.1 + 0.98 - 0.9)
 
 
 @given(st.floats(0.0, 1.0))

@@ -334,3 +334,153 @@ def test_snapped_poles_move_as_calmly_as_the_limb(empty_file) -> None:
         places, bends = knees(rig, side)
         assert min(bends) > -0.005
         assert max(accelerations(places)) < 4.0 * max(accelerations(before[side]))
+
+
+# Copies, mirror images, conversions
+
+
+def stored(rig: bpy.types.Object, bone: str) -> Vector:
+    return Vector(rig.data.bones[bone].fabrik_flexion)
+
+
+def straighten(rig: bpy.types.Object, turn: float = 0.0) -> None:
+    """Remove the animation of a capture; its legs are straight then, but for their shins."""
+    rig.animation_data_clear()
+    for bone in rig.pose.bones:
+        bone.matrix_basis.identity()
+    for side in "LR":
+        shin = rig.pose.bones[f"Shin.{side}"]
+        axes = shin.bone.matrix_local.to_quaternion()
+        bent = Euler((radians(turn), 0.0, 0.0)).to_quaternion()
+        shin.rotation_mode = "QUATERNION"
+        shin.rotation_quaternion = axes.inverted() @ bent @ axes
+    update()
+
+
+def bulge(rig: bpy.types.Object, side: str) -> Vector:
+    """Return how far the knee is off the line from hip to ankle."""
+    bones = evaluated(rig).pose.bones
+    hip, knee, ankle = (bones[f"{name}.{side}"].head for name in ("Thigh", "Shin", "Foot"))
+    axis = (ankle - hip).normalized()
+    return knee - hip - axis * (knee - hip).dot(axis)
+
+
+def test_the_mirror_image_of_a_limb_bends_to_the_mirrored_side(empty_file) -> None:
+    rig = make_capture()
+    straighten(rig)
+    left, right = rig.data.bones["Shin.L"], rig.data.bones["Shin.R"]
+    target = make_empty("Target.L", (0.1, 0.0, 0.08))
+    add_constraint(rig, "Shin.L", target, chain_count=2, solver="TWO_BONE", name="Shin.L")
+    out = Vector((0.8, -0.6, 0.0))
+    along = (left.tail_local - left.head_local).normalized()
+    left.fabrik_flexion = left.matrix_local.to_3x3().inverted() @ out.cross(along)
+    select(rig, "Shin.L")
+    rig.fabrik.active_index = 0
+    assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
+    target.location.z = 0.4
+    bpy.data.objects["Target.R"].location.z = 0.4
+    update()
+    assert bulge(rig, "L").normalized().dot(out) > 0.999
+    assert bulge(rig, "R").normalized().dot((-0.8, -0.6, 0.0)) > 0.999
+    left.fabrik_flexion = (0.0, 0.0, 0.0)
+    assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
+    assert not any(right.fabrik_flexion)
+
+
+def test_a_copied_constraint_bends_as_one_that_is_added(empty_file) -> None:
+    rig = make_capture()
+    add_constraint(rig, "Shin.L", make_empty(), chain_count=2, name="Shin.L")
+    select(rig, "Shin.R")
+    rig.fabrik.active_index = 0
+    assert bpy.ops.fabrik.constraint_copy() == {"FINISHED"}
+    assert flexion(rig, "Shin.R").source == "SET" and front(rig, "Shin.R").y < -0.99
+
+
+def add_native(rig: bpy.types.Object) -> dict[str, bpy.types.Object]:
+    targets = {}
+    for side in "LR":
+        con = rig.pose.bones[f"Shin.{side}"].constraints.new("IK")
+        place = evaluated(rig).pose.bones[f"Shin.{side}"].tail
+        con.target = targets[side] = make_empty(f"Target.{side}", place)
+        con.chain_count = 2
+    update()
+    return targets
+
+
+@pytest.mark.parametrize("turn", [0.0, -5.0])
+def test_a_converted_limb_bends_as_one_that_is_added(empty_file, turn: float) -> None:
+    """Its knees are straight, or bent a little backward."""
+    rig = make_capture()
+    straighten(rig, turn)
+    targets = add_native(rig)
+    before = evaluated(rig).pose.bones["Shin.L"].head.copy()
+    select(rig, "Shin.L")
+    assert bpy.ops.fabrik.convert_from_blender(which="ALL") == {"FINISHED"}
+    update()
+    assert (evaluated(rig).pose.bones["Shin.L"].head - before).length < 1e-5
+    for side in "LR":
+        targets[side].location.z += 0.25
+    update()
+    for side in "LR":
+        assert bulge(rig, side).y < -0.2
+
+
+def test_converting_decides_nothing_that_would_move_a_limb(empty_file) -> None:
+    """Blender bends these knees far backward, from an FK pose that hardly tells."""
+    rig = make_capture()
+    straighten(rig, -5.0)
+    targets = add_native(rig)
+    for side in "LR":
+        targets[side].location.z += 0.1
+    update()
+    before = {side: evaluated(rig).pose.bones[f"Shin.{side}"].head.copy() for side in "LR"}
+    assert bulge(rig, "L").y > 0.15
+    select(rig, "Shin.L")
+    fk = rig.pose.bones["Shin.L"].rotation_quaternion.copy()
+    assert bpy.ops.fabrik.convert_from_blender(which="ALL") == {"FINISHED"}
+    update()
+    for side in "LR":
+        assert (evaluated(rig).pose.bones[f"Shin.{side}"].head - before[side]).length < 1e-4
+    assert not any(stored(rig, "Shin.L"))
+    assert rig.pose.bones["Shin.L"].rotation_quaternion == fk
+
+
+def test_what_was_found_for_a_constraint_that_is_gone_does_not_bend_a_new_one(empty_file) -> None:
+    rig = make_leg()
+    axis = Vector(toward(rig, Vector((0, -1, 0))))
+    key_turns(rig, "Shin", [tuple(axis * angle) for angle in (0.0, 0.6, 1.0)])
+    select(rig, "Shin")
+    assert bpy.ops.fabrik.constraint_add(chain_count=2) == {"FINISHED"}
+    rig.fabrik.constraints.clear()
+    key_turns(rig, "Shin", [tuple(axis * -angle) for angle in (0.0, 0.6, 1.0)])
+    assert flexion(rig).source == "CLIP" and front(rig).y > 0.99
+    assert bpy.ops.fabrik.constraint_add(chain_count=2) == {"FINISHED"}
+    assert stored(rig, "Shin").angle(-axis) < 1e-3
+    # One that is in use keeps what was decided once, and so does one that was set by hand.
+    key_turns(rig, "Shin", [tuple(axis * angle) for angle in (0.0, 0.6, 1.0)])
+    assert flexion(rig).source == "SET" and front(rig).y > 0.99
+    rig.data.bones["Shin"].fabrik_flexion = toward(rig, Vector((1, 0, 0)))
+    rig.fabrik.constraints.clear()
+    assert flexion(rig).source == "SET" and front(rig).x > 0.99
+
+
+def test_an_operation_recognizes_the_character_once(
+    empty_file, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from addon.blender import character
+
+    rig = make_capture()
+    straighten(rig)
+    asked: list[str] = []
+    recognize = character._looked_at
+    monkeypatch.setattr(
+        character, "_looked_at", lambda ob, axes: asked.append(ob.name) or recognize(ob, axes)
+    )
+    select(rig, "Foot.L")
+    options = {"controls": "EMPTY", "use_pole": False, "use_both_sides": True}
+    assert bpy.ops.fabrik.limb_add(**options) == {"FINISHED"}
+    assert len(rig.fabrik.constraints) == 2 and front(rig, "Shin.R").y < -0.99
+    assert len(asked) == 1
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
+    assert len(asked) == 2  # The rest pose may be another one by now.

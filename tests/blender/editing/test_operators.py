@@ -199,7 +199,7 @@ def test_adding_refuses_a_target_that_hangs_on_the_chain_and_changes_nothing(tar
     select_bone(rig, target)
     click_bone(rig, "B2")
     before = len(bpy.data.objects)
-    refuses(bpy.ops.fabrik.constraint_add, "depends on the chain itself")
+    refuses(bpy.ops.fabrik.constraint_add, "depends on the chain itself", others="TARGET")
     assert len(rig.fabrik.constraints) == 0
     assert rig.animation_data is None or not rig.animation_data.drivers
     assert len(bpy.data.objects) == before

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import bpy
 import pytest
-from creatures import FEET, make_quadruped
+from creatures import ANKLE, FEET, make_quadruped
 from mathutils import Matrix, Vector
 from rigs import (
     activate,
@@ -606,3 +606,55 @@ def test_legs_do_not_cross_to_the_side(empty_file: None, ways: tuple[float, floa
         x = {foot: (seen @ tip_world(rig, foot, use_tail=False)).x for foot in FEET}
         gaps += [x[f"Paw.{row}.L"] - x[f"Paw.{row}.R"] for row in "FH"]
     assert min(gaps) > 0.2 * 0.32
+
+
+def make_stairs(slant: float, rise: float, run: float) -> list[tuple[float, float]]:
+    """Make stairs that rise along −Y, and return their profile as Y and height.
+
+    Args:
+        slant: How far the top of a riser is behind its foot.
+        rise: The height of a step.
+        run: Its depth.
+    """
+    profile, y = [(3.0, 0.0)], -0.8
+    for i in range(9):
+        profile += [(y, rise * i), (y - slant, rise * (i + 1))]
+        y -= run
+    profile.append((y - 9.0, 9 * rise))
+    count = len(profile)
+    mesh = bpy.data.meshes.new("Stairs")
+    places = [(x, *place) for x in (-5.0, 5.0) for place in profile]
+    faces = [(i, i + count, i + count + 1, i + 1) for i in range(count - 1)]
+    mesh.from_pydata(places, [], faces)
+    link(bpy.data.objects.new("Stairs", mesh))
+    return profile
+
+
+def height_at(profile: list[tuple[float, float]], y: float) -> float:
+    heights: list[float] = []
+    for (a, low), (b, high) in pairwise(profile):
+        if b <= y <= a:
+            heights.append(low + (high - low) * (a - y) / (a - b) if a > b else max(low, high))
+    return max(heights)
+
+
+@pytest.mark.parametrize("slant", [1e-4, 0.02])
+@pytest.mark.parametrize("rise, run", [(0.12, 0.35), (0.16, 0.32)])
+def test_hooves_stand_on_treads_and_cut_no_edges(
+    empty_file: None, slant: float, rise: float, run: float
+) -> None:
+    rig = make_quadruped()
+    profile = make_stairs(slant, rise, run)
+    end = 80
+    walk(rig, 0.034, end)
+    simulate()
+    for falls in falls_of(rig):
+        assert all(fall.normal[2] > 0.9 for fall in falls)
+    for tick in range(2, 2 * end + 1):
+        go(tick / 2)
+        shown = evaluated(rig)
+        for foot in FEET:
+            hoof = shown.matrix_world @ shown.pose.bones[foot].head
+            for aside in (-0.03, 0.0, 0.03):
+                low = height_at(profile, hoof.y + aside)
+                assert low - (hoof.z - ANKLE) < 0.015, f"{foot} at {tick / 2}"

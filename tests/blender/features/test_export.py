@@ -131,7 +131,7 @@ def read_back(folder, kind, module, writing, reading):
     script.write_text(text, encoding="utf-8")
     options = ["--background", "--factory-startup", "--python"]
     start = [bpy.app.binary_path, *options] if bpy.app.binary_path else [sys.executable]
-    done = subprocess.run([*start, str(script)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*start, str(script)], capture_output=True, text=True, timeout=300)
     if reason.exists():
         pytest.skip(f"{module} cannot run in this Blender: {reason.read_text(encoding='utf-8')}")
     assert back.exists(), done.stdout + done.stderr

@@ -135,6 +135,7 @@ def test_the_feet_of_a_new_walk_keep_their_rest_pose(empty_file: None, scale) ->
     rig.scale = scale
     select(rig, [])
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    rig.fabrik.gaits[0].enabled = False  # There is no floor.
     update()
     shown = evaluated(rig).pose.bones
     for item in rig.fabrik.constraints:
@@ -469,13 +470,44 @@ def test_damaged_steps_are_said_and_left_out(spider) -> None:
 
 
 def test_frames_beyond_what_was_simulated_are_said(spider) -> None:
-    simulation = spider.fabrik.simulation
+    start, end = bpy.context.scene.frame_start, bpy.context.scene.frame_end
     message = {
         frame: (go(frame), spider.fabrik.constraints[0].message)[1]
-        for frame in (simulation.frame_start, simulation.frame_end, simulation.frame_end + 1)
+        for frame in (start, end, end + 1)
     }
-    assert message[simulation.frame_start] == message[simulation.frame_end] == ""
-    assert "constant after" in message[simulation.frame_end + 1]
+    assert message[start] == message[end] == ""
+    assert "constant after" in message[end + 1]
+
+
+def test_a_walk_walks_as_soon_as_it_is_added(empty_file: None) -> None:
+    rig = make_spider()
+    key_body(rig, {1: (0, 0, 0), END: (0, 4, 0)})
+    make_floor()
+    go(1)
+    walk(rig)
+    assert rig.fabrik.simulation.state == "FRESH"
+    assert said(rig) == ""
+    go(END)
+    assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}
+
+
+def test_legs_that_are_not_simulated_are_carried_along(empty_file: None) -> None:
+    rig = make_spider()
+    key_body(rig, {1: (0, 0, 0), END: (0, 4, 0)})
+    make_floor()
+    walk(rig)
+    bpy.ops.fabrik.simulation_clear()
+    go(END)
+    for item in rig.fabrik.constraints:
+        assert (item.state, item.error) == ("REACHED", pytest.approx(0.0, abs=1e-5))
+        assert item.message == "The steps of “Walk” are not simulated: press Simulate"
+    shown = {bone.name: bone.matrix.copy() for bone in shown_bones(rig)}
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+    update()
+    for bone in shown_bones(rig):
+        rows = zip(bone.matrix, shown[bone.name], strict=True)
+        assert max((a - b).length for a, b in rows) < 1e-4
 
 
 def test_constraint_with_another_name_stays_a_leg(spider) -> None:

@@ -108,7 +108,7 @@ def test_neither_heel_nor_toes_are_in_the_ground(
             f"{1e3 * max(toes):.2f} mm in the ground, slide {1e3 * slide:.4f} mm"
         )
     assert len(places) == 7
-    assert slide < 1e-5
+    assert slide < 1e-3  # The ankle gives a little to spare the knee.
     assert max(heels) < 1e-3
     assert max(toes) < 3e-3
 
@@ -168,7 +168,7 @@ def test_foot_that_may_not_turn_keeps_its_place_and_its_toes_out_of_the_ground()
             standing = [first for first, last in spans[side] if first <= frame <= last]
             for first in standing:
                 start = places.setdefault((side, first), foot(rig, side))
-                assert (foot(rig, side) - start).length < 1e-5
+                assert (foot(rig, side) - start).length < 1e-3
             if not standing:
                 lowest = min(lowest, above(toe(rig, side)))
     assert lowest > 0.05  # As low as the animation has it, which rolls off its toes.
@@ -276,7 +276,8 @@ def test_turn_of_the_foot_fades_as_well(use_lock: bool) -> None:
         share = 1.0 - x * x * (3.0 - 2.0 * x)
         along = toe(rig, "L") - foot(rig, "L")
         seen.add(round(share, 2))
-        assert abs(asin(along.normalized().z) + share * atan(0.3)) < 2e-3
+        # The foot turns about its ball as far as the ankle gives to spare the knee.
+        assert abs(asin(along.normalized().z) + share * atan(0.3)) < (3e-2 if use_lock else 2e-3)
     assert min(seen) < 0.01 and max(seen) > 0.99
 
 

@@ -26,7 +26,7 @@ def shown(addon: ModuleType, empty_file: None) -> Any:
     from addon.features.overlay.chains import shown_chains
 
     def ask(viewport: Any = None) -> list[Any]:
-        return shown_chains(bpy.context.view_layer, viewport)
+        return shown_chains(bpy.context.view_layer, viewport, with_reach=True)
 
     return ask
 
@@ -252,6 +252,24 @@ def test_of_a_body_each_chain_is_shown_by_itself(shown: Any) -> None:
     left.root_weight = 0.0
     update()
     assert [chain.name for chain in shown() if chain.shell] == ["L"]
+
+
+def test_the_reach_is_shown_out_of_reach_or_where_it_is_asked_for(addon: ModuleType) -> None:
+    from addon.features.overlay.chains import shown_chains
+
+    rig, target = make_chain(3, joints=STRAIGHT), make_empty(location=(0, 1.0, 2.0))
+    add_constraint(rig, "B2", target)
+    update()
+
+    def has_shell(**options: bool) -> bool:
+        (chain,) = shown_chains(bpy.context.view_layer, **options)
+        return chain.shell is not None
+
+    assert not has_shell()
+    assert has_shell(with_reach=True)
+    target.location = (0, 5.0, 2.0)
+    update()
+    assert has_shell()
 
 
 def test_the_feet_of_a_walk_have_no_target(shown: Any) -> None:

@@ -139,12 +139,39 @@ def test_pass_records_what_is_seen_at_each_frame(rig):
     assert state(rig) == "FRESH"
     history = kept(rig)
     assert (history.start, history.end) == (1, 40)
-    assert (rig.fabrik.simulation.frame_start, rig.fabrik.simulation.frame_end) == (1, 40)
     numbers = struct.unpack("<120d", history.blob)
     for frame in (1, 13, 40):
         go(frame)
         seen = world_location(bpy.data.objects["Target"])
         assert numbers[3 * frame - 3 : 3 * frame] == tuple(seen)
+
+
+def test_the_range_grows_with_that_of_the_scene(rig):
+    from addon.features.simulation.operators import due
+
+    simulate()
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    scene.frame_end = 60
+    update()
+    assert state(rig) == "STALE"
+    assert due(layer) == [rig]  # Automatic simulates it.
+    simulate()
+    assert (kept(rig).start, kept(rig).end, state(rig)) == (1, 60, "FRESH")
+    scene.frame_start, scene.frame_end = 30, 31  # As a farm renders a part.
+    update()
+    assert state(rig) == "FRESH"
+    assert (kept(rig).start, kept(rig).end) == (1, 60)
+
+
+def test_a_range_of_its_own_does_not_follow_the_scene(rig):
+    rig.fabrik.simulation.frame_start, rig.fabrik.simulation.frame_end = 1, 40
+    simulate()
+    bpy.context.scene.frame_end = 60
+    go(50)
+    assert state(rig) == "FRESH"
+    from addon.features.simulation import history
+
+    assert "increase End" in history.note(kept(rig), 50.0)
 
 
 def test_pass_gives_everything_back(rig):
@@ -283,7 +310,7 @@ def test_edits_that_do_not_count_leave_it(rig):
     other = make_empty("Other", (3, 3, 3))
     other.location = (4, 4, 4)
     other.keyframe_insert("location", frame=3)
-    bpy.context.scene.frame_end = 60
+    bpy.context.scene.frame_end = 20
     rig.fabrik.constraints[0].iterations = 30
     rig.pose.bones["B0"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
     update()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import bpy
 import pytest
@@ -22,14 +24,23 @@ os._exit(0)  # With Rigify loaded, wheels of Blender 4 crash or hang at their en
 """
 
 
+@cache
+def generated_file(kind: str) -> bytes:
+    """Return a file with a rig, generated once in another process; empty without Rigify."""
+    with TemporaryDirectory() as folder:
+        blend, script = Path(folder) / "rigify.blend", Path(folder) / "generate.py"
+        script.write_text(GENERATE.format(path=str(blend), kind=kind), encoding="utf-8")
+        options = ["--background", "--factory-startup", "--python"]
+        start = [bpy.app.binary_path, *options] if bpy.app.binary_path else [sys.executable]
+        subprocess.run([*start, str(script)], check=True, capture_output=True, timeout=300)
+        return blend.read_bytes() if blend.exists() else b""
+
+
 def generated_rig(kind: str, folder: Path) -> bpy.types.Object:
-    """Open a file with a rig that is generated in another process, and return it."""
-    blend, script = folder / "rigify.blend", folder / "generate.py"
-    script.write_text(GENERATE.format(path=str(blend), kind=kind), encoding="utf-8")
-    options = ["--background", "--factory-startup", "--python"]
-    start = [bpy.app.binary_path, *options] if bpy.app.binary_path else [sys.executable]
-    subprocess.run([*start, str(script)], check=True, capture_output=True, timeout=60)
-    if not blend.exists():
+    """Open a file with a generated rig, which is written into a folder, and return the rig."""
+    blend = folder / "rigify.blend"
+    blend.write_bytes(generated_file(kind))
+    if not blend.stat().st_size:
         pytest.skip("Rigify is not part of this Blender")
     bpy.ops.wm.open_mainfile(filepath=str(blend))
     return bpy.data.objects["rig"]

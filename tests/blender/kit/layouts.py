@@ -34,7 +34,7 @@ class Layout:
     def _part(self, **_settings: object) -> Layout:
         return Layout(self.shown)
 
-    row = column = box = split = _part
+    row = column = box = split = menu_pie = _part
 
     def panel(self, idname: str, default_closed: bool = False) -> tuple[Layout, Layout]:
         return self._part(), self._part()

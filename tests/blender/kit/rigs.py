@@ -292,7 +292,7 @@ def elsewhere(
     return ast.literal_eval(answer.read_text()), printed
 
 
-def run_elsewhere(script: Path, timeout: float = 60.0) -> str:
+def run_elsewhere(script: Path, timeout: float = 300.0) -> str:
     """Run a script in another process of this Blender, and return its output."""
     if bpy.app.binary_path:
         options = ["--background", "--factory-startup", "--python-exit-code", "1", "--python"]

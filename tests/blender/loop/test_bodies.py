@@ -572,3 +572,52 @@ def test_adding_and_removing_constraints_makes_and_parts_bodies() -> None:
         item.chain_count = 0
     update()
     assert pose_bits(rig) == both
+
+
+def make_arms(parts: int) -> Rig:
+    """Make two arms on a spine, whose forearms are split into parts in order to twist."""
+    bones = {"Spine": ((0, 0, 1.2), (0, 0.02, 1.45), "")}
+    for side, x in (("L", 1), ("R", -1)):
+        elbow, wrist = Vector((0.5 * x, 0.02, 1.4)), Vector((0.76 * x, 0, 1.4))
+        bones[f"Upper.{side}"] = ((0.2 * x, 0, 1.4), elbow, "Spine")
+        parent = f"Upper.{side}"
+        for i in range(parts):
+            name = "Lower" if i == 0 else f"Twist{i}"
+            head, tail = elbow.lerp(wrist, i / parts), elbow.lerp(wrist, (i + 1) / parts)
+            bones[f"{name}.{side}"] = (head, tail, parent)
+            parent = f"{name}.{side}"
+    rig = make_armature(bones)
+    for side, x in (("L", 1), ("R", -1)):
+        for i in range(1, parts):
+            joint = rig.pose.bones[f"Twist{i}.{side}"].fabrik_joint
+            joint.hinge_axis, joint.hinge_vector, joint.limit_type = "FREE", (0, 1, 0), "HINGE"
+            joint.hinge_min = joint.hinge_max = 0.0
+        elbow = rig.pose.bones[f"Lower.{side}"]
+        axis = elbow.bone.matrix_local.to_3x3().inverted() @ Vector((0, 0, x))
+        elbow.fabrik_joint.hinge_axis, elbow.fabrik_joint.hinge_vector = "FREE", axis
+        elbow.fabrik_joint.limit_type = "HINGE"
+        elbow.fabrik_joint.hinge_min, elbow.fabrik_joint.hinge_max = 0.0, 2.8
+    return rig
+
+
+@pytest.mark.parametrize("parts", [2, 3])
+def test_a_split_forearm_in_a_body_bends_as_one_that_is_whole(empty_file: None, parts: int) -> None:
+    places: list[list[Vector]] = []
+    targets = [Vector(to) for to in ((0.5, -0.3, 1.5), (0.3, -0.2, 1.2), (0.15, -0.25, 1.5))]
+    for count in (1, parts):
+        rig = make_arms(count)
+        tips = [f"{'Lower' if count == 1 else f'Twist{count - 1}'}.{side}" for side in "LR"]
+        hands = [make_empty(f"Hand {tip}", tip_world(rig, tip)) for tip in tips]
+        for tip, hand in zip(tips, hands, strict=True):
+            add_constraint(rig, tip, hand, chain_count=count + 2, solver="FABRIK", swing=1.0)
+        elbows: list[Vector] = []
+        last = hands[0].location.copy()
+        for target in targets:
+            for i in range(20):
+                hands[0].location = last.lerp(target, (i + 1) / 20)
+                update()
+                elbows.append(evaluated(rig).pose.bones["Lower.L"].head.copy())
+            last = target
+        assert tip_error(rig, tips[0], hands[0]) < 1e-4
+        places.append(elbows)
+    assert max((a - b).length for a, b in zip(*places, strict=True)) < 1e-3

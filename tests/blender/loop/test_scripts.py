@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import bpy
 import pytest
 from rigs import (
     activate,
     add_constraint,
     channels_bits,
+    elsewhere,
     go,
     make_armature,
     make_chain,
@@ -290,3 +293,46 @@ def test_a_bake_by_blender_gives_the_same_motion():
         for bone, matrix in zip(rig.pose.bones, matrices, strict=True):
             difference = max(abs(x) for row in bone.matrix - matrix for x in row)
             assert difference < 1e-5
+
+
+def test_removing_a_constraint_is_noticed_as_another_scene_shows_its_armature_first():
+    rig, other = make_chain(3), make_chain(3, "Other")
+    add_constraint(rig, "B2", make_empty(location=(0.4, 0.9, 1.5)))
+    target = make_empty("Another", (0.4, 0.9, 1.5))
+    add_constraint(other, "B2", target)
+    update()
+    bpy.ops.scene.new(type="LINK_COPY")
+    rig.fabrik.constraints.remove(0)
+    target.location.x = 0.6
+    update()
+    assert not faults._reported
+    assert channels_bits(rig) == shown_bits(rig)
+    assert tip_error(other, "B2", target) < 1e-4
+
+
+SWITCHED = """
+    bpy.ops.scene.new(type="FULL_COPY")
+    second = bpy.context.scene
+    objects = bpy.data.objects
+    objects.remove(objects["Left.001"])
+    bpy.context.window.scene = bpy.data.scenes["Scene"]
+    add_constraint(objects["Other.001"], "B2", objects["Left"])
+    bpy.context.window.scene = second
+    rig = objects["Other.001"]
+    variables = rig.animation_data.drivers[0].driver.variables
+"""
+
+
+def test_what_a_constraint_depends_on_is_declared_after_its_scene_is_switched_to(tmp_path: Path):
+    """Blender 4.2 crashes where it is declared before, as an object has been removed there."""
+    bpy.context.scene.name = "Scene"
+    for name, target in (("Rig", "Left"), ("Other", "Right")):
+        add_constraint(make_chain(3, name), "B2", make_empty(target, (0.4, 0.9, 1.5)))
+    update()
+    blend = tmp_path / "scenes.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+    answer, printed = elsewhere(
+        blend, SWITCHED, "[variable.targets[0].id.name for variable in variables]"
+    )
+    assert answer == ["Right.001", "Left"]
+    assert "could not" not in printed

@@ -9,6 +9,7 @@ import bpy
 import pytest
 from operating import click_bone, enter_pose_mode
 from rigs import activate, add_constraint, make_chain, make_empty, update
+from spiders import make_spider, tips
 
 
 @pytest.fixture
@@ -139,6 +140,46 @@ def test_the_selection_is_followed_after_undo(rig: bpy.types.Object) -> None:
     assert index(bpy.data.objects[name]) == 1
 
 
+def test_a_constraint_added_elsewhere_is_not_shown_instead_of_that_of_the_active_bone(
+    rig: bpy.types.Object,
+) -> None:
+    enter_pose_mode(rig)
+    click_bone(rig, "B1")
+    assert index(rig) == 0
+    add_constraint(rig, "B3", make_empty("Third"), chain_count=1)
+    rig.fabrik.active_index = 2  # As what adds several constraints leaves it.
+    assert index(rig) == 0
+
+
+def test_the_active_bone_and_the_list_agree_after_removing(rig: bpy.types.Object) -> None:
+    add_constraint(rig, "B3", make_empty("Third"), chain_count=1)
+    enter_pose_mode(rig)
+    click_bone(rig, "B1")
+    assert index(rig) == 0
+    rig.fabrik.active_index = 1
+    assert index(rig) == 1  # Chosen in the list.
+    assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
+    assert rig.fabrik.constraints[index(rig)].bone == "B1"
+
+
+def test_a_walk_shows_the_leg_of_the_active_bone() -> None:
+    bpy.context.scene.frame_end = 2
+    rig = make_spider()
+    name, legs = rig.name, tips(rig)
+    enter_pose_mode(rig)
+    click_bone(rig, legs[0])
+    for leg in legs[1:]:
+        select_too(rig, leg)
+    bpy.ops.ed.undo_push(message="Select")
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    assert rig.fabrik.constraints[index(rig)].bone == legs[0]
+    bpy.ops.ed.undo_push(message="Add Walk")
+    bpy.ops.ed.undo()
+    bpy.ops.ed.redo()
+    again = bpy.data.objects[name]
+    assert again.fabrik.constraints[index(again)].bone == legs[0]
+
+
 def test_a_file_is_shown_as_it_was_saved(rig: bpy.types.Object, tmp_path: Path) -> None:
     """What was chosen in the list is the user's, and a farm must not change it."""
     enter_pose_mode(rig)
@@ -200,10 +241,15 @@ def test_several_selected_limbs_are_switched_by_one_button(rig: bpy.types.Object
     select_too(rig, "B1")
     assert selected_in(bpy.context, rig) == [0, 1]
     drawn = drawn_operators(rig)
-    assert drawn["Switch 2 Constraints to FK"] == {"switches": True, "which": "SELECTED"}
+    assert drawn["FK (2)"] == {"to": "FK", "which": "SELECTED", "depress": False}
+    assert drawn["IK (2)"] == {"to": "IK", "which": "SELECTED", "depress": True}
     rig.fabrik.active_index = 0
-    assert bpy.ops.fabrik.snap_to_ik(switches=True, which="SELECTED") == {"FINISHED"}
+    assert bpy.ops.fabrik.switch(to="FK", which="SELECTED") == {"FINISHED"}
     assert [item.influence for item in rig.fabrik.constraints] == [0.0, 0.0]
+    rig.fabrik.constraints[0].influence = 1.0
+    drawn = drawn_operators(rig)
+    assert not drawn["FK (2)"]["depress"], "they differ"
+    assert not drawn["IK (2)"]["depress"]
 
 
 def test_a_limb_chosen_in_the_list_is_switched_alone(rig: bpy.types.Object) -> None:
@@ -213,7 +259,10 @@ def test_a_limb_chosen_in_the_list_is_switched_alone(rig: bpy.types.Object) -> N
     select_too(rig, "B1")
     index(rig)
     rig.fabrik.active_index = 2
-    assert drawn_operators(rig)["Switch Third to FK"] == {"switches": True, "which": "ACTIVE"}
+    assert drawn_operators(rig)["FK"] == {"to": "FK", "which": "ACTIVE", "depress": False}
+    assert drawn_operators(rig)["IK"] == {"to": "IK", "which": "ACTIVE", "depress": True}
+    rig.fabrik.constraints[2].influence = 0.0
+    assert drawn_operators(rig)["FK"] == {"to": "FK", "which": "ACTIVE", "depress": True}
 
 
 def test_selected_targets_stand_for_their_constraints(rig: bpy.types.Object) -> None:
@@ -236,7 +285,7 @@ def select_too(rig: bpy.types.Object, name: str) -> None:
 
 def drawn_operators(rig: bpy.types.Object) -> dict[str, dict[str, object]]:
     """Return the buttons that the section of FK and IK draws, with their properties."""
-    from addon.features.fk_ik.operators import _draw
+    from addon.features.fk_ik.switching import _draw
 
     drawn: dict[str, dict[str, object]] = {}
 
@@ -246,8 +295,10 @@ def drawn_operators(rig: bpy.types.Object) -> dict[str, dict[str, object]]:
 
         row = column
 
-        def operator(self, name: str, text: str = "", **_: object) -> object:
+        def operator(self, name: str, text: str = "", **settings: object) -> object:
             found = drawn.setdefault(text or name, {})
+            if "depress" in settings:
+                found["depress"] = settings["depress"]
 
             class Properties:
                 def __setattr__(self, key: str, value: object) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 import pytest
 from layouts import Layout, classes
-from rigs import KEYABLE, add_constraint, go, make_chain, make_empty, update
+from rigs import KEYABLE, activate, add_constraint, go, make_chain, make_empty, update
 from user import SOLVERS
 
 STATES = ("REACHED", "OUT_OF_REACH", "LIMITED", "INVALID", "DISABLED")
@@ -80,10 +80,47 @@ def test_the_operators_are_in_the_menu_of_inverse_kinematics(addon: ModuleType) 
     assert draw_ik in bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
     layout = Layout()
     draw_ik(SimpleNamespace(layout=layout), bpy.context)
-    names = ["convert_from_blender", "drag", "snap_to_fk", "snap_to_ik", "bake"]
+    names = ["convert_from_blender", "drag", "switch", "snap_to_fk", "snap_to_ik", "bake"]
     operators = [f"fabrik.{name}" for name in names]
     begin = ["fabrik.limb_add", "fabrik.constraint_add", "fabrik.ik_clear", "FABRIK_MT_motion"]
-    assert layout.shown == [*begin, *operators]
+    assert layout.shown == [*begin, *operators, "wm.call_menu_pie"]
+
+
+def test_the_pie_menu_has_eight_entries_and_says_why_they_are_grey(addon: ModuleType) -> None:
+    rig = make_chain(2)
+    item = add_constraint(rig, "B1", make_empty())
+    activate(rig)
+    names = ["limb_add", "switch", "snap_to_ik", "drag", "look_add", "gait_add", "bake", "ik_clear"]
+
+    def entries() -> list[str]:
+        layout = Layout()
+        classes(addon)["FABRIK_MT_pie"].draw(SimpleNamespace(layout=layout), bpy.context)
+        return sorted(layout.shown)
+
+    assert entries() == sorted(f"fabrik.{name}" for name in names)
+    item.influence = 0.0
+    assert "fabrik.snap_to_fk" in entries(), "the side that is not shown is snapped"
+    for name in names:
+        cls = classes(addon)[f"FABRIK_OT_{name}"]
+        reason = cls.refusal(bpy.context)  # In Object Mode.
+        assert reason or bpy_operator(cls).poll(), name
+
+
+def test_the_context_menu_of_bones_has_the_switch_where_there_is_ik(addon: ModuleType) -> None:
+    from addon.app.menus import draw_bone
+
+    def entries() -> list[str]:
+        layout = Layout()
+        draw_bone(SimpleNamespace(layout=layout), bpy.context)
+        return layout.shown
+
+    assert draw_bone in bpy.types.VIEW3D_MT_pose_context_menu.draw._draw_funcs
+    assert not entries()
+    rig = make_chain(2)
+    activate(rig)
+    assert not entries()
+    add_constraint(rig, "B1", make_empty())
+    assert entries() == ["fabrik.switch"]
 
 
 def test_unregistering_takes_everything_away_and_registering_again_works(
@@ -199,7 +236,9 @@ def test_bone_constraints_show_those_of_the_bone_alone(addon: ModuleType) -> Non
         add_constraint(rig, tip, make_empty(), chain_count=2)
     rig.fabrik.active_index = 0
     update()
-    assert beside_blenders_own(addon, rig, "B0") == ["fabrik.constraint_add"]
+    button, *sentence = beside_blenders_own(addon, rig, "B0")
+    assert button == "fabrik.constraint_add"
+    assert " ".join(sentence) == "“B0” is posed by “FABRIK IK”, whose settings are in the sidebar"
     own = beside_blenders_own(addon, rig, "B1")
     assert "influence" in own
     assert "active_index" not in own
@@ -335,7 +374,7 @@ def test_the_overlay_is_switched_in_the_title_and_among_blenders_overlays(
     panel.draw_header_preset(SimpleNamespace(layout=title), context)
     draw_switch(SimpleNamespace(layout=overlays), context)
     assert title.shown == ["show_overlay", "FABRIK_PT_constraint_presets"]
-    assert overlays.shown == ["show_overlay"]
+    assert overlays.shown == ["show_overlay", "show_reach"]
 
 
 def test_every_state_has_an_icon_and_a_name(addon: ModuleType) -> None:
@@ -423,11 +462,13 @@ def test_lock_interface_is_asked_for_in_the_render_properties_alone(addon: Modul
     assert not asked(), "the scene has none"
 
 
-def test_without_a_constraint_the_panel_offers_add_ik_limb(addon: ModuleType) -> None:
+def test_the_panel_always_offers_add_ik_limb_in_one_place(addon: ModuleType) -> None:
     rig = make_chain(2)
     assert "fabrik.limb_add" in drawn(addon)
-    add_constraint(rig, "B1", make_empty())
-    assert "fabrik.limb_add" not in drawn(addon)
+    place = drawn(addon).index("fabrik.limb_add")
+    for name in ("First", "Second"):
+        add_constraint(rig, "B1", make_empty(name))
+        assert drawn(addon).index("fabrik.limb_add") == place
 
 
 def test_add_pole_keeps_its_place_and_is_grey_once_there_is_one(addon: ModuleType) -> None:
@@ -465,7 +506,7 @@ def test_what_is_used_all_the_time_stands_above_what_changes_its_height(
         lines.append(shown.index("bone") - top)
     assert tops[0] == tops[1] == tops[2]
     assert lines[0] == lines[1] < lines[2], "what comes and goes in a drag moves nothing"
-    for name in ("influence", "fabrik.snap_to_fk", "fabrik.snap_to_ik", "pole_target"):
+    for name in ("influence", "fabrik.switch", "fabrik.snap_to_fk", "pole_target"):
         assert name in tops[0]
 
 

@@ -339,7 +339,22 @@ def clarity(own: Vec, spread: float, side: Vec, bones: int) -> float:
     return 1.0 - (1.0 - eased(forward / CLEAR)) * (1.0 - meant)
 
 
-def forward_turn(axis: Vec, own: Vec, side: Vec, before: float, after: float) -> Quat:
+def newness(before: float, after: float) -> float:
+    """Return how much of a limb's bend is new, from 0 to 1.
+
+    Args:
+        before: The posed distance from the root to the tip, in lengths of the limb.
+        after: The same of the target.
+    """
+    nearer = before - after
+    if nearer <= 0.0:
+        return 0.0
+    bent = sqrt(max(0.0, 1.0 - after * after))
+    new = bent - sqrt(max(0.0, 1.0 - before * before))
+    return eased((nearer / ROUNDING) ** 2) * eased(new / (NEW_BEND * bent))
+
+
+def forward_turn(axis: Vec, own: Vec, side: Vec, share: float) -> Quat:
     """Return the swivel of a limb whose pose is unclear, to the side that it is known to bend to.
 
     As long as it only extends it bends as it is posed. The more of its bend is new, the more it
@@ -349,15 +364,10 @@ def forward_turn(axis: Vec, own: Vec, side: Vec, before: float, after: float) ->
         axis: The unit vector from the root to the tip.
         own: The side to which its joints are.
         side: The side to which it bends if it has to bend more.
-        before: The posed distance from the root to the tip, in lengths of the limb.
-        after: The same of the target.
+        share: How far it turns, such as `newness`.
     """
-    nearer = before - after
-    if nearer <= 0.0 or length(own) <= ON_AXIS:
+    if share <= 0.0 or length(own) <= ON_AXIS:
         return QUAT_IDENTITY
-    bent = sqrt(max(0.0, 1.0 - after * after))
-    new = bent - sqrt(max(0.0, 1.0 - before * before))
-    share = eased((nearer / ROUNDING) ** 2) * eased(new / (NEW_BEND * bent))
     return quat_about(axis, share * atan2(dot(axis, cross(own, side)), dot(own, side)))
 
 

@@ -253,15 +253,18 @@ class Goal:
         swing: How far the chain swings as a whole towards the target before it bends, from 0 to 1.
             At 1 it keeps its plane of bending. ``TWO_BONE`` and chains with a pole always swing
             fully.
+        is_hint: Whether the pole is only where a limb bends to that is nearly straight. Then the
+            angle does not count.
     """
 
-    __slots__ = ("pole", "pole_angle", "pole_weight", "softness", "swing", "target")
+    __slots__ = ("is_hint", "pole", "pole_angle", "pole_weight", "softness", "swing", "target")
     target: Point
     pole: Point | None
     pole_angle: float
     pole_weight: float
     softness: float
     swing: float
+    is_hint: bool
 
     def __init__(
         self,
@@ -271,6 +274,7 @@ class Goal:
         pole_weight: float = 1.0,
         softness: float = 0.0,
         swing: float = 0.0,
+        is_hint: bool = False,
     ) -> None:
         """Take the goal.
 
@@ -293,6 +297,7 @@ class Goal:
         self.pole_weight = pole_weight
         self.softness = softness
         self.swing = swing
+        self.is_hint = is_hint
 
 
 @final

@@ -166,6 +166,8 @@ def _led(posture: Posture, goal: Goal) -> Goal:
     A pole of partial weight swivels a chain part of the way from its FK pose; applied at every
     frame it would swivel it all the way.
     """
+    if goal.is_hint:
+        return goal
     solution = posture.solution
     pole: Vec | None = None
     axis = unit(solution.aim)

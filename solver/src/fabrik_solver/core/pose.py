@@ -122,7 +122,8 @@ def seen_from(to_there: Frame, goal: Goal) -> Goal:
     """Return the goal in another space, given the frame that takes points there."""
     pole = None if goal.pole is None else point_in(to_there, in_space(goal.pole))
     target = point_in(to_there, in_space(goal.target))
-    return Goal(target, pole, goal.pole_angle, goal.pole_weight, goal.softness, goal.swing)
+    angle, weight = goal.pole_angle, goal.pole_weight
+    return Goal(target, pole, angle, weight, goal.softness, goal.swing, goal.is_hint)
 
 
 def weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:

@@ -26,15 +26,21 @@ def rigid_joints(limits: Sequence[Limit | None], arms: Sequence[Vec]) -> list[in
         limits: The limit of each bone; empty for none.
         arms: The way from each bone's joint to the next one, in the bone's axes.
     """
-    found: list[int] = []
-    for i in range(1, len(limits)):
-        limit = limits[i]
-        if isinstance(limit, Hinge):
-            along = unit(arms[i])
-            is_twist = along is not None and abs(dot(along, limit.axis)) > ALONG
-            if is_twist or limit.turn == (0.0, 0.0):
-                found.append(i)
-    return found
+    return [i for i in range(1, len(limits)) if is_rigid(limits[i], arms[i])]
+
+
+def is_rigid(limit: Limit | None, arm: Vec) -> bool:
+    """Return whether a joint cannot bend.
+
+    Args:
+        limit: The limit of its bone.
+        arm: The way from it to the next joint, in the bone's axes.
+    """
+    if not isinstance(limit, Hinge):
+        return False
+    along = unit(arm)
+    is_twist = along is not None and abs(dot(along, limit.axis)) > ALONG
+    return is_twist or limit.turn == (0.0, 0.0)
 
 
 def solve_segments(

@@ -1,9 +1,10 @@
 """The loop that drives all solvers."""
 
-from math import exp
+from math import exp, sqrt
 from typing import Final
 
 from .bend import (
+    LIMB,
     NEARLY_STRAIGHT,
     Swivel,
     bend_of,
@@ -11,6 +12,8 @@ from .bend import (
     eased,
     forward_turn,
     mean_swivel,
+    newness,
+    side_of,
     swing_turn,
     swivel_to,
     swivel_turn,
@@ -25,8 +28,11 @@ from .vectors import (
     QUAT_IDENTITY,
     Quat,
     Vec,
+    add,
     cross,
+    dot,
     length,
+    mix,
     quat_product,
     rotate,
     scaled,
@@ -83,6 +89,7 @@ def solve(
     # A single bone has no bend that could face a pole.
     bones = len(chain.start) - 1
     pole = None if goal.pole is None or bones < 2 else measured(goal.pole, root, scale)
+    hint, pole = (pole, None) if goal.is_hint else (None, pole)
     share = 1.0 if pole is not None or method.is_exact else goal.swing
     start, normal = chain.start, ORIGIN
     if share == 1.0 and bones > 2:
@@ -106,7 +113,9 @@ def solve(
         # A closed form costs the same wherever the tip is, so it never stops early.
         near_enough = PRECISE if method.is_exact else tolerance
         side = rotate(turn, side)
-        _bend_to_side(joints, chain, axis, side, keep, target, near_enough)
+        least = 0.0 if hint is None or bones > LIMB else goal.pole_weight
+        side = _hinted(joints, chain, axis, side, (hint, least), distance)
+        _bend_to_side(joints, chain, axis, side, keep, target, near_enough, least)
         used = method.reach(joints, target, chain, share, iterations, tolerance)
         if pole is not None and (bones > 2 or chain.is_known):
             swivel = _swivel_of_solved(joints, chain, axis, turn, goal, pole, swivel)
@@ -131,18 +140,58 @@ def _bend_to_side(
     keep: float,
     target: Vec,
     near_enough: float,
+    least: float,
 ) -> None:
-    """Bend a straight chain to its side, and turn a limb whose pose is unclear to it."""
+    """Bend a straight chain to its side, and turn a limb whose pose is unclear to it.
+
+    If a hint is given for how it bends, that turns it by a share at least.
+    """
     if keep < 1.0:
         moved = length(sub(target, joints[-1].at()))
         # The bend grows with the root of the tip's distance from full reach.
         kept = near_enough + KEPT * keep * keep
         left = (moved / kept) ** 2
         bow(joints, axis, max(keep, 1.0 - left), target, side)
+    share = least
     if chain.is_known:
-        own, _ = bend_of(joints, axis)
         before, after = length(joints[-1].at()) / chain.outer, length(target) / chain.outer
-        turn_joints(joints, forward_turn(axis, own, side, before, after))
+        share = max(share, newness(before, after))
+    if share > 0.0:
+        own, _ = bend_of(joints, axis)
+        turn_joints(joints, forward_turn(axis, own, side, share))
+
+
+def _hinted(
+    joints: list[Joint],
+    chain: Chain,
+    axis: Vec,
+    side: Vec,
+    goal: tuple[Vec | None, float],
+    after: float,
+) -> Vec:
+    """Return the side to which a limb bends that is given a hint, as far as that weighs.
+
+    What its joints are beside the hint's plane stays, and what more it bends is in that plane.
+
+    Args:
+        joints: The joints, swung to the target.
+        chain: The chain.
+        axis: The unit vector from the root to the tip.
+        side: The side to which it bends without the hint.
+        goal: The hint and its weight.
+        after: The distance of the target.
+    """
+    hint, share = goal
+    if hint is None or share == 0.0:
+        return side
+    own, _ = bend_of(joints, axis)
+    ahead = side_of((hint, side), axis)
+    before = length(joints[-1].at())
+    # How much farther the joints are from the axis when it is bent, for bones of one length.
+    more = sqrt(max(0.0, chain.outer**2 - after**2) / max(1e-12, chain.outer**2 - before**2))
+    aside = scaled(sub(own, scaled(ahead, dot(own, ahead))), 1.0 / max(1.0, more))
+    forward = sqrt(max(0.0, 1.0 - dot(aside, aside)))
+    return unit(mix(side, add(aside, scaled(ahead, forward)), share)) or side
 
 
 def _swivel_of_solved(

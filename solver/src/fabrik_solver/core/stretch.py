@@ -195,7 +195,8 @@ def _moved(goal: Goal, root: Vec, share: float) -> Goal:
     target = goal.target
     if share != 1.0:
         target = add(root, scaled(measured(target, root, 1.0), share))
-    return Goal(target, goal.pole, goal.pole_angle, goal.pole_weight, swing=goal.swing)
+    angle, weight = goal.pole_angle, goal.pole_weight
+    return Goal(target, goal.pole, angle, weight, 0.0, goal.swing, goal.is_hint)
 
 
 def _next(now: Try, before: Try, wanted: float, most: float) -> Try:

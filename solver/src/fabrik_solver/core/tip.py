@@ -288,7 +288,8 @@ class Secant:
 def _moved(goal: Goal, lever: Vec) -> Goal:
     """Return the goal of the hand's head, given the vector from there to the tip."""
     target = sub(in_space(goal.target), lever)
-    return Goal(target, goal.pole, goal.pole_angle, goal.pole_weight, goal.softness, goal.swing)
+    angle, weight = goal.pole_angle, goal.pole_weight
+    return Goal(target, goal.pole, angle, weight, goal.softness, goal.swing, goal.is_hint)
 
 
 def _posture(

@@ -14,6 +14,7 @@ from .bones import inherited_axes, turned_axes
 from .chain import Chain, measured
 from .joint import copied
 from .limit_solver import ConstrainedBone, Linkage, pointed
+from .segments import is_rigid
 from .vectors import (
     ORIGIN,
     QUAT_IDENTITY,
@@ -27,6 +28,7 @@ from .vectors import (
     length,
     mat_product,
     mix,
+    quat_between,
     quat_matrix,
     quat_product,
     quat_unit,
@@ -144,12 +146,12 @@ def shape(linkage: Linkage, bends: list[Vec], iterations: int, tolerance: float)
         iterations: The most iterations.
         tolerance: The gap, as a share of the linkage's reach, above which straight branches bend.
     """
-    nodes = _nodes(linkage)
+    nodes, inner = _nodes(linkage)
     missed = max([length(sub(e.target, e.place)) for e in linkage.effectors])
     urge = min(1.0, missed / (tolerance * linkage.reach))
     for number in range(len(linkage.effectors)):
-        _bow_branch(nodes, linkage, number, bends[number], urge)
-    carriers = [node for node in nodes if node.ends]
+        _bow_branch(nodes, linkage, inner, number, bends[number], urge)
+    carriers = [node for i, node in enumerate(nodes) if node.ends and i not in inner]
     root = nodes[0].head
     for _ in range(min(ITERATIONS, iterations)):
         _backward(carriers)
@@ -157,10 +159,15 @@ def shape(linkage: Linkage, bends: list[Vec], iterations: int, tolerance: float)
             share = min(1.0, linkage.root_compliance / linkage.reach)
             root.at = mix(root.at, root.wanted, share)
         _forward(carriers)
+    _split_up(nodes, linkage, inner)
     return _followed(nodes, linkage)
 
 
-def _nodes(linkage: Linkage) -> list[Node]:
+def _nodes(linkage: Linkage) -> tuple[list[Node], set[int]]:
+    """Return the nodes of the bones, and which bones are within a rigid segment.
+
+    The first bone of a segment (see `segments`) has the ends of its last one.
+    """
     bones = linkage.bones
     nodes = [Node(bone.head) for bone in bones]
     for i, bone in enumerate(bones):
@@ -173,8 +180,40 @@ def _nodes(linkage: Linkage) -> list[Node]:
         for number in node.effectors:
             effector = linkage.effectors[number]
             node.ends.append(End(effector.place, effector.target, effector.pull * effector.pull))
+    inner: set[int] = set()
+    for i in range(len(nodes) - 1, 0, -1):
+        above, ends = nodes[bones[i].parent], nodes[i].ends
+        if len(ends) == len(above.ends) == 1 and is_rigid(bones[i].limit, bones[i].arm):
+            above.ends = ends
+            inner.add(i)
+    for node in reversed(nodes):
         _measure(node, linkage.reach)
-    return nodes
+    return nodes, inner
+
+
+def _split_up(nodes: list[Node], linkage: Linkage, inner: set[int]) -> None:
+    """Place the joints within rigid segments, and let each bone end at its own end again.
+
+    Args:
+        nodes: The nodes, solved.
+        linkage: In its FK pose.
+        inner: The bones after the first one of each segment.
+    """
+    bones = linkage.bones
+    first: dict[int, int] = {}
+    turns: dict[int, Quat] = {}
+    for i in sorted(inner):
+        parent = bones[i].parent
+        top = first.get(parent, parent)
+        first[i] = top
+        root = nodes[top].head.at
+        if top not in turns:
+            end = nodes[top].ends[0]
+            turns[top] = quat_between(end.arm, sub(end.at, root), ORIGIN)
+        way = sub(bones[i].head, bones[top].head)
+        nodes[i].head.at = add(root, rotate(turns[top], way))
+        nodes[i].ends = nodes[parent].ends
+        nodes[parent].ends = [nodes[i].head]
 
 
 def _measure(node: Node, reach: float) -> None:
@@ -196,7 +235,9 @@ def _measure(node: Node, reach: float) -> None:
         node.back = unit_or(scaled(ends[0].arm, -1.0), ORIGIN)
 
 
-def _bow_branch(nodes: list[Node], linkage: Linkage, number: int, bend: Vec, urge: float) -> None:
+def _bow_branch(
+    nodes: list[Node], linkage: Linkage, inner: set[int], number: int, bend: Vec, urge: float
+) -> None:
     """Bend the bones that lead to an effector alone, if they are straight (see `bow`).
 
     They bend as soon as anything has to move, even if their own effector does not: a push along
@@ -206,7 +247,8 @@ def _bow_branch(nodes: list[Node], linkage: Linkage, number: int, bend: Vec, urg
     path: list[int] = []
     i = effector.bone
     while i >= 0 and len(nodes[i].ends) == 1:
-        path.insert(0, i)
+        if i not in inner:
+            path.insert(0, i)
         i = linkage.bones[i].parent
     if len(path) < 2 or urge == 0.0:
         return

@@ -188,7 +188,8 @@ def _down(heads: Sequence[Vec], leg: Limb) -> float:
 def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
     """Return the head: the first bone of that name, else the end of the trunk beyond the arms.
 
-    Bones at or beside the head of that bone are those of the face, as two that carry nothing.
+    Bones at or beside the head of that bone are those of the face, as two that carry nothing. What
+    the face carries, such as brows and temples, is no arm.
     """
     trunk = [i for i in figure.body if figure.side[i] == 0]
     named = [i for i in trunk if "head" in figure.names.words[i]]
@@ -197,7 +198,7 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
     heads = figure.heads
     lengths = {limb: figure.reach[limb.bones[0]] for limb in limbs}
     large = [limb for limb in limbs if lengths[limb] >= LARGE_LIMB_MIN * max(lengths.values())]
-    borne = [limb.trunk for limb in large]
+    borne = [limb.trunk for limb in large if not _is_of_face(figure, limb.trunk)]
     bone = max(borne, key=lambda i: len(figure.ancestry(i)), default=-1)
     first = bone
     while bone >= 0 and (ahead := _trunk_beyond(figure, bone)):
@@ -216,6 +217,11 @@ def _trunk_beyond(figure: Figure, bone: int) -> list[int]:
     """Return the children of a bone that belong to the trunk, without those of the face."""
     children = (i for i in figure.children[bone] if figure.side[i] == 0)
     return [i for i in children if not FACE & set(figure.names.words[i])]
+
+
+def _is_of_face(figure: Figure, bone: int) -> bool:
+    """Return whether a bone, or one above it, is a part of the face."""
+    return any(FACE & set(figure.names.words[i]) for i in figure.ancestry(bone))
 
 
 def _toes(heads: Sequence[Vec], limbs: Sequence[Limb]) -> Vec:

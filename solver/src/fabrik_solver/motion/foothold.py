@@ -5,9 +5,23 @@ under the body. So a foot finds the floor, steps onto a wall ahead, and wraps ar
 """
 
 from collections.abc import Callable
+from math import sqrt
 from typing import NamedTuple
 
-from ..core.vectors import Vec, across, add, dot, length, mix, scaled, sub, unit
+from ..core.vectors import (
+    ORIGIN,
+    Vec,
+    across,
+    add,
+    any_perpendicular,
+    cross,
+    dot,
+    length,
+    mix,
+    scaled,
+    sub,
+    unit,
+)
 from .footfall import STILL
 
 
@@ -46,6 +60,16 @@ class Search(NamedTuple):
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """How far to pull a place in under the leg's root, until there is a foothold within reach."""
 
+STEEP = 0.7
+"""The cosine of the angle, 45°, from which on a face is too steep to stand on beside another one.
+The body leans with the ground that it is on, so that slopes that it walks up are not."""
+
+ASIDE = (0.04, 0.1)
+"""How far in front of a steep face to look, as shares of the reach."""
+
+ROOM, LOW = 0.04, 0.02
+"""How far from a wall a foot stands, and how high over the ground that is looked for, likewise."""
+
 DEPTHS = (0.2, 0.5)
 """How far under a place to look for faces to wrap around, as shares of the reach."""
 
@@ -53,15 +77,61 @@ DEPTHS = (0.2, 0.5)
 def foothold_at(search: Search, aim: Vec) -> tuple[GroundHit, bool]:
     """Return the foothold for a desired place, and whether there is one.
 
-    Without one the foot hangs at the place itself, as near as the leg reaches.
+    A foot that does not climb stands on a steep face, as the riser of a stair, only if there is no
+    other one. Without any the foot hangs at the place itself, as near as the leg reaches.
     """
     drop = dot(sub(search.root, aim), search.up)
     under = sub(search.root, scaled(search.up, drop))
+    steep: GroundHit | None = None
     for share in SHARES:
-        hit = _probe(search, mix(aim, under, share))
-        if hit is not None and length(sub(hit.place, search.root)) <= search.reach:
-            return hit, True
+        hit = _beside_steep(search, mix(aim, under, share))
+        if hit is None or length(sub(hit.place, search.root)) > search.reach:
+            continue
+        if not _is_steep(search, hit):
+            return _beside_walls(search, hit), True
+        steep = steep or hit
+    if steep is not None:
+        return steep, True
     return GroundHit(within_reach(aim, search.root, search.reach), search.up, STILL), False
+
+
+def _beside_steep(search: Search, place: Vec) -> GroundHit | None:
+    """Return what a ray finds at a place, or in front of a steep face there."""
+    hit = _probe(search, place)
+    if hit is None or not _is_steep(search, hit):
+        return hit
+    away, above = unit(across(hit.normal, search.up)) or ORIGIN, search.above
+    for share in ASIDE:
+        top = add(hit.place, scaled(search.up, above))
+        top = add(top, scaled(away, share * search.reach))
+        other = search.cast(top, scaled(search.up, -1.0), above + search.reach)
+        if other is not None and not _is_steep(search, other):
+            return other
+    return hit
+
+
+def _beside_walls(search: Search, hit: GroundHit) -> GroundHit:
+    """Return a foothold that leaves room for the sole beside a wall."""
+    if search.climbs:
+        return hit
+    room, low = ROOM * search.reach, scaled(hit.normal, LOW * search.reach)
+    out = unit(across(sub(hit.place, search.root), hit.normal)) or any_perpendicular(hit.normal)
+    aside = cross(hit.normal, out)
+    for direction in (out, aside, scaled(out, -1.0), scaled(aside, -1.0)):
+        wall = search.cast(add(hit.place, low), direction, room * sqrt(2.0))  # It may be oblique.
+        if wall is None or not _is_steep(search, wall):
+            continue
+        away = unit(across(wall.normal, hit.normal)) or ORIGIN
+        near = min(room, dot(sub(hit.place, wall.place), away))
+        top = add(add(hit.place, low), scaled(away, room - near))
+        other = search.cast(top, scaled(hit.normal, -1.0), 2.0 * LOW * search.reach)
+        if other is not None and not _is_steep(search, other):
+            return other
+    return hit
+
+
+def _is_steep(search: Search, hit: GroundHit) -> bool:
+    return not search.climbs and dot(hit.normal, search.up) < STEEP
 
 
 def _probe(search: Search, place: Vec) -> GroundHit | None:

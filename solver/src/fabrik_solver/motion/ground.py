@@ -44,17 +44,19 @@ DEEPEST = 0.5
 """How far the hip is lowered at most, in legs."""
 
 
-GIVE = 0.01
-"""The change of a straight leg's extension of which half is left to its foot, in legs."""
-
-STIFF = 0.08
-"""How far a knee is from the line between hip and ankle from which on that is not so, in legs."""
-
 BENT = 8.0
 """The weight of a knee of which half counts for the hip: it is 0.08 legs off the line."""
 
 LEAST_BEND = 0.01
 """How far a knee is taken to be from the line between hip and ankle at least, in legs."""
+
+LIFTED = 8.0
+"""How fast a hip over the ground begins to rise from where its legs hold it, in legs per second
+squared."""
+
+SUNK = 14.0
+"""How fast it begins to sink from there, which is about as fast as it would fall. Where it turns it
+accelerates upward by up to 1/(1/8 - 1/14) = 19."""
 
 GENTLE = 30.0
 """The acceleration at which a foot rises over an obstacle if there is time, in legs per second
@@ -159,6 +161,7 @@ class Leg(NamedTuple):
             not rise for them.
         length: The length of the straight leg.
         rise: How much higher the ground below it is than the floor of the animation.
+        stands: Whether it is known to stand.
     """
 
     root: Vec
@@ -166,6 +169,7 @@ class Leg(NamedTuple):
     goal: Vec
     length: float
     rise: float
+    stands: bool = False
 
 
 def hip_rise(legs: Sequence[Leg], follow: float) -> float:
@@ -192,6 +196,23 @@ def hip_drop(legs: Sequence[Leg], up: Vec, share: float, rise: float) -> float:
         rise: How far it has risen with the ground.
     """
     return max([0.0, *[_lack(leg, up, share, rise) for leg in legs if leg.length > 0.0]])
+
+
+def hip_lift(legs: Sequence[Leg], up: Vec, share: float, follow: float) -> float:
+    """Return how far the hip is lifted, negative if it is lowered, where it is known who stands.
+
+    It rises with the ground below the feet that carry the body, as far as all of them reach.
+
+    Args:
+        legs: All its legs, at least one.
+        up: The unit vector along which it moves.
+        share: As in `hip_drop`.
+        follow: As in `hip_rise`.
+    """
+    rise = hip_rise(legs, follow)
+    standing = [leg for leg in legs if leg.stands]
+    lacks = [_lack(leg, up, share, rise) for leg in legs if leg.length > 0.0]
+    return min(hip_rise(standing, follow) if standing else rise, rise - max(lacks, default=0.0))
 
 
 class LockedLeg(NamedTuple):
@@ -252,63 +273,88 @@ def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
     return scaled(total, 1.0 / len(jumps))
 
 
-def peaks(drops: Mapping[int, float], known: dict[int, float], frames: range, ease: int) -> None:
-    """Find the maximum drop of the hip around each of some frames (a dilation).
+def bent_up(
+    heights: Mapping[int, float], known: dict[int, float], frames: range, bend: float, reach: int
+) -> None:
+    """Find the highest curve below heights that accelerates upward by no more than a limit.
+
+    At each frame it is the lowest of parabolas that stand on the heights. With `bent_down` it is
+    the regularization of Lasry and Lions (“A remark on regularization in Hilbert spaces”, 1986).
 
     Args:
-        drops: How far it must be lowered, by frame.
-        known: The maxima found so far; the rest is added.
-        frames: The frames, a stride apart, as those of the drops.
-        ease: How many frames before and after count.
+        heights: The heights, by frame.
+        known: What was found so far; the rest is added.
+        frames: The frames, a stride apart, as those of the heights.
+        bend: The limit, in metres per frame squared.
+        reach: How many frames before and after count, a multiple of the stride.
     """
-    beside = (ease // frames.step + 1) * frames.step
     for frame in frames:
         if frame not in known:
-            around = range(frame - beside, frame + beside + 1, frames.step)
-            known[frame] = max([drops.get(other, 0.0) for other in around])
+            around = range(frame - reach, frame + reach + 1, frames.step)
+            known[frame] = min(
+                [heights[other] + 0.5 * bend * (other - frame) ** 2 for other in around]
+            )
 
 
-def foreseen_drop(peaks: Mapping[int, float], time: float, ease: int, stride: int) -> float:
-    """Return how far the hip is lowered at a time, smoothly and in advance.
+def bent_down(
+    heights: Mapping[int, float], known: dict[int, float], frames: range, bend: float, reach: int
+) -> None:
+    """Find the lowest curve above heights that accelerates downward by no more than a limit.
 
-    The maxima of `peaks` are averaged with a window as wide as theirs, so that the result is never
-    less than what is needed at the time itself.
+    At each frame it is the highest of parabolas that hang from the heights. If these are from
+    `bent_up`, with a smaller limit, it is not above what that was given.
 
     Args:
-        peaks: What `peaks` has found for all multiples of the stride in the window.
+        heights: As there.
+        known: As there.
+        frames: As there.
+        bend: As there.
+        reach: As there.
+    """
+    for frame in frames:
+        if frame not in known:
+            around = range(frame - reach, frame + reach + 1, frames.step)
+            known[frame] = max(
+                [heights[other] - 0.5 * bend * (other - frame) ** 2 for other in around]
+            )
+
+
+def peaks(heights: Mapping[int, float], known: dict[int, float], frames: range, ease: int) -> None:
+    """Find the maximum of heights around each of some frames (a dilation).
+
+    `averaged` with the same window, they are never below the height at the time itself.
+
+    Args:
+        heights: The heights, by frame.
+        known: The maxima found so far; the rest is added.
+        frames: The frames, a stride apart, as those of the heights.
+        ease: How many frames before and after count, a multiple of the stride.
+    """
+    for frame in frames:
+        if frame not in known:
+            around = range(frame - ease, frame + ease + 1, frames.step)
+            known[frame] = max([heights[other] for other in around])
+
+
+def averaged(heights: Mapping[int, float], time: float, ease: int, stride: int) -> float:
+    """Return the mean of heights around a time, smooth in time.
+
+    Args:
+        heights: The heights of all multiples of the stride in the window.
         time: The time in frames.
         ease: Half the width of the window in frames, a multiple of the stride.
-        stride: The distance of the frames that were looked at.
+        stride: The distance of the frames.
     """
     total, weights = 0.0, 0.0
     for number in range(ceil((time - ease) / stride), floor((time + ease) / stride) + 1):
         weight = cos(0.5 * pi * (number * stride - time) / ease) ** 2
-        total += weight * peaks[number * stride]
+        total += weight * heights[number * stride]
         weights += weight
     return total / weights
 
 
-def eased_extension(before: float, after: float, size: float) -> float:
-    """Return the distance from hip to ankle of a leg whose lock would change it.
-
-    A knee that is nearly straight moves many times as far as its ankle comes nearer. There a change
-    of a few thousandths of the leg's length is left to the foot; a larger one is made.
-
-    Args:
-        before: The distance in the animation.
-        after: The distance with the lock.
-        size: The length of the straight leg.
-    """
-    change = after - before
-    if change == 0.0 or size == 0.0:
-        return after
-    aside = 0.5 * sqrt(max(0.0, 1.0 - (before / size) ** 2))
-    give = GIVE * size * (1.0 - smooth(aside / STIFF))
-    return before + change * change * change / (change * change + give * give)
-
-
 def smoothed(places: Mapping[int, Vec], time: float, ease: int, stride: int) -> Vec:
-    """Return the mean of places around a time, with the window of `foreseen_drop`.
+    """Return the mean of places around a time, with the window of `averaged`.
 
     Args:
         places: The places by frame; some may be missing.

@@ -137,11 +137,13 @@ class Edge(NamedTuple):
         frame: The frame.
         offset: The offset from the animation there.
         rate: How fast it changes from there on, away from the contact, per frame.
+        bend: How fast that rate changes, per frame.
     """
 
     frame: int
     offset: Vec
     rate: Vec
+    bend: Vec = ORIGIN
 
 
 def sole_of(
@@ -260,10 +262,6 @@ class Planted:
         leg = self._leg
         root = self._root(time)
         ankle = add(foot.place, rotate(foot.turn, leg.ankle))
-        lever = sub(ankle, add(foot.place, rotate(foot.turn, self._sole.ball)))
-        axis = unit(cross(lever, self._up))
-        if axis is None or self._sole.heel == self._sole.ball:
-            return foot
         stretch = length(sub(root, rotate(given.turn, leg.ankle)))
         root = add(given.place, root)
         most = stretch + ROOM * max(0.0, leg.length - stretch)
@@ -272,18 +270,7 @@ class Planted:
         excess = _over(far - most, soft)
         if excess <= 0.0:
             return foot
-        angle, turned = 0.0, lever
-        for _ in range(NEWTON):
-            apart = sub(root, add(sub(ankle, lever), turned))
-            size = length(apart)
-            gain = dot(apart, cross(axis, turned)) / size if size > 0.0 else 0.0
-            if gain < LEAST_GAIN * length(lever):
-                break
-            angle = min(max(0.0, angle + (size - far + excess) / gain), MOST_RISE)
-            turned = rotate(quat_about(axis, angle), lever)
-        turn = quat_product(quat_about(axis, angle), foot.turn)
-        ankle = add(sub(ankle, lever), turned)
-        return Pose(sub(ankle, rotate(turn, leg.ankle)), turn)
+        return pivoted(foot, root, leg.ankle, self._sole, self._up, far - excess)
 
     def _root(self, time: float) -> Vec:
         """Return the hip joint relative to the goal of the foot, as animated."""
@@ -349,9 +336,16 @@ class Planted:
     def _edge(self, frame: int, is_entry: bool, offset: Callable[[int], Vec]) -> Edge:
         """Return one end of a lock, with the rate at which the offset changes outside of it."""
         # Outside of the contact, where the foot must take up the velocity of the animation.
-        away = max(0, frame - self._window) if is_entry else min(self._last, frame + self._window)
+        step = -self._window if is_entry else self._window
         here = offset(frame)
-        return Edge(frame, here, scaled(sub(offset(away), here), 1.0 / max(1, abs(away - frame))))
+        if not 0 <= frame + 2 * step <= self._last:
+            away = min(max(0, frame + step), self._last)
+            rate = scaled(sub(offset(away), here), 1.0 / max(1, abs(away - frame)))
+            return Edge(frame, here, rate)
+        near, far = sub(offset(frame + step), here), sub(offset(frame + 2 * step), here)
+        # The parabola through three frames.
+        rate = scaled(sub(scaled(near, 4.0), far), 0.5 / self._window)
+        return Edge(frame, here, rate, scaled(sub(far, scaled(near, 2.0)), 1.0 / self._window**2))
 
     def _standing(self, number: int, time: float, pose: Pose) -> Pose:
         """Return a foot in a contact, or as it would be if the contact lasted longer."""
@@ -446,10 +440,42 @@ class Planted:
         return add(pose.place, rotate(pose.turn, point))
 
 
+def pivoted(foot: Pose, root: Vec, ankle: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
+    """Return a foot whose ankle is at a distance from the hip joint, turned about its ball.
+
+    The ball stays in place, as at heel off in walking. Where that hardly changes the distance, or
+    takes more than `MOST_RISE`, it is not reached.
+
+    Args:
+        foot: The foot.
+        root: The hip joint.
+        ankle: The ankle joint, relative to the goal, in the axes of the foot.
+        sole: The points of the foot that touch the floor.
+        up: The direction of length 1 against which it stands.
+        apart: The distance.
+    """
+    joint = add(foot.place, rotate(foot.turn, ankle))
+    lever = sub(joint, add(foot.place, rotate(foot.turn, sole.ball)))
+    axis = unit(cross(lever, up))
+    if axis is None or sole.heel == sole.ball:
+        return foot
+    angle, turned, ball = 0.0, lever, sub(joint, lever)
+    for _ in range(NEWTON):
+        way = sub(root, add(ball, turned))
+        size = length(way)
+        gain = dot(way, cross(axis, turned)) / size if size > 0.0 else 0.0
+        if gain < LEAST_GAIN * length(lever):
+            break
+        angle = min(max(-MOST_RISE, angle + (size - apart) / gain), MOST_RISE)
+        turned = rotate(quat_about(axis, angle), lever)
+    turn = quat_product(quat_about(axis, angle), foot.turn)
+    return Pose(sub(add(ball, turned), rotate(turn, ankle)), turn)
+
+
 def eased(edge: Edge, gone: float, span: float) -> Vec:
     """Return what is left of an offset some frames away from the end of its lock.
 
-    A quintic: it continues at the rate that it has there, without acceleration, and ends at rest
+    A quintic: it continues at the rate and the acceleration that it has there, and ends at rest
     (minimum jerk; Flash and Hogan, 1985).
 
     Args:
@@ -460,7 +486,9 @@ def eased(edge: Edge, gone: float, span: float) -> Vec:
     s = gone / span
     left = 1.0 - s * s * s * (10.0 - s * (15.0 - 6.0 * s))
     moved = s - s * s * s * (6.0 - s * (8.0 - 3.0 * s))
-    return add(scaled(edge.offset, left), scaled(edge.rate, moved * span))
+    bent = 0.5 * s * s * (1.0 - s) ** 3
+    offset = add(scaled(edge.offset, left), scaled(edge.rate, moved * span))
+    return add(offset, scaled(edge.bend, bent * span * span))
 
 
 def _without(parts: Sequence[Part], kind: str) -> list[tuple[int, int]]:

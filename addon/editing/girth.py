@@ -1,0 +1,90 @@
+"""How far the meshes of a character reach around its bones, so that controls are seen outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import hypot
+from typing import Any, Final, cast
+
+import bpy
+from mathutils import Matrix
+
+from ..blender.access import pose_bones
+
+MOST: Final = 4000
+"""The most vertices of a mesh that are looked at, evenly chosen."""
+
+ASIDE: Final = 1.2
+"""The half size of a control, in girths of the bone that it is at."""
+
+LARGEST: Final = 4.0
+"""The largest half size of a control beside a mesh, in half sizes of one beside none."""
+
+NEAREST: Final = 0.9
+"""The share of the vertices that are within the girth: spikes and sleeves are beyond it."""
+
+
+def skins_of(armature: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return the meshes of the scene that an armature deforms, or that hang on its bones."""
+    scene = cast(bpy.types.Scene, bpy.context.scene)
+    return [ob for ob in scene.objects if ob.type == "MESH" and _is_skin(ob, armature)]
+
+
+def _is_skin(ob: Any, armature: bpy.types.Object) -> bool:
+    return ob.parent == armature or any(
+        modifier.type == "ARMATURE" and modifier.object == armature for modifier in ob.modifiers
+    )
+
+
+def beside_mesh(armature: bpy.types.Object, bone: str, size: float) -> float:
+    """Return the half size of a control at a bone that is seen around the mesh there.
+
+    Args:
+        armature: The armature.
+        bone: The name of the bone.
+        size: The half size without a mesh, in world space.
+    """
+    girth = armature.matrix_world.median_scale * _girth(armature, bone)
+    return min(max(size, ASIDE * girth), LARGEST * size)
+
+
+def _girth(armature: bpy.types.Object, bone: str) -> float:
+    """Return the distance of the mesh from the line of a bone; 0 if there is none.
+
+    If no mesh moves with it, as with wrists and ankles of game characters, it is that of the bone
+    below it, or else above it, that has one.
+    """
+    tip: Any = pose_bones(armature)[bone]
+    skins = skins_of(armature)
+    for one in (tip, *tip.children_recursive, *tip.parent_recursive[:1]) if skins else ():
+        found = sorted(radius for ob in skins for radius in _radii(ob, armature, one.name))
+        if found:
+            return found[int(NEAREST * (len(found) - 1))]
+    return 0.0
+
+
+def _radii(ob: Any, armature: bpy.types.Object, bone: str) -> Iterator[float]:
+    """Yield the distances of a mesh's vertices from the line of a bone that moves them."""
+    posed: Any = pose_bones(armature)[bone]
+    to_armature = armature.matrix_world.inverted_safe() @ ob.matrix_world
+    if ob.parent == armature and ob.parent_type == "BONE":
+        if ob.parent_bone == bone:
+            yield from _off(posed.matrix.inverted_safe() @ to_armature, ob.data.vertices)
+        return
+    group = ob.vertex_groups.get(bone)
+    if group is not None:
+        to_bone = posed.bone.matrix_local.inverted_safe() @ to_armature
+        stride = max(1, len(ob.data.vertices) // MOST)
+        moved = [one for one in ob.data.vertices[::stride] if _weight(one, group.index) > 0.5]
+        yield from _off(to_bone, moved)
+
+
+def _weight(vertex: Any, group: int) -> float:
+    return next((one.weight for one in vertex.groups if one.group == group), 0.0)
+
+
+def _off(to_bone: Matrix, vertices: Any) -> Iterator[float]:
+    stride = max(1, len(vertices) // MOST)
+    for vertex in vertices[::stride]:
+        place: Any = to_bone @ vertex.co
+        yield hypot(place.x, place.z)

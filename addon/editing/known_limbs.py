@@ -1,0 +1,207 @@
+"""The arms and legs of a recognized character, and which of them a bone means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from math import dist
+from typing import Final, NamedTuple
+
+import bpy
+
+from fabrik_solver.core.vectors import Vec, add, dot, scaled, sub
+from fabrik_solver.motion.anatomy import HAND, words_of
+from fabrik_solver.motion.anatomy import Limb as Found
+
+from ..blender.access import pose_bones
+from ..blender.character import Character, character_of, generated_character
+from ..blender.rigify import fk_control, fk_joint, fk_switch, original_name
+from ..blender.skeleton import Skeleton, skeleton_of
+from .helpers import Controls, is_helper
+
+ENDS: Final = HAND | {"ankle", "foot", "hoof", "palm", "paw"}
+"""Words in the names of bones at the ends of limbs, which have rotations of their own."""
+
+
+POLES: Final = 2.0
+"""The largest distance of a helper from the limb that it lies beside, in lengths of the limb."""
+
+
+class Limb(NamedTuple):
+    """A limb that IK can be added to.
+
+    Attributes:
+        bones: The names of the bones that bend, root first.
+        hand: The hand or foot after them; empty if there is none.
+        kind: ``'ARM'`` or ``'LEG'`` of a recognized character; empty for any other limb.
+        switch: The bone of a generated rig that has the switch to the FK controls, which these
+            bones are; empty for any other limb.
+    """
+
+    bones: tuple[str, ...]
+    hand: str = ""
+    kind: str = ""
+    switch: str = ""
+
+    def tip(self, is_oriented: bool) -> str:
+        """Return the tip bone of a constraint that orients the hand, or does not."""
+        return self.hand if is_oriented and self.hand else self.bones[-1]
+
+
+class Body:
+    """The arms and legs of a character.
+
+    Attributes:
+        armature: The armature.
+        rig: Its skeleton.
+        is_generated: Whether it is a generated Rigify rig, whose character is that of its metarig.
+        character: The character.
+        limbs: Its limbs that end at a hand or foot, as they were found and as IK poses them.
+    """
+
+    def __init__(self, armature: bpy.types.Object) -> None:
+        """Recognize the character."""
+        self.armature, self.rig = armature, skeleton_of(armature)
+        generated = generated_character(armature)
+        self.is_generated = generated is not None
+        self.character = generated or character_of(armature)
+        self.limbs: list[tuple[Found, Limb]] = []
+        for found in self.character.anatomy.limbs:
+            limb = self._limb(found) if _is_end(self.character, found) else None
+            if limb is not None:
+                self.limbs.append((found, limb))
+
+    def _limb(self, found: Found) -> Limb | None:
+        names = self.character.names
+        if not self.is_generated:
+            hand = names[found.end] if found.end >= 0 else ""
+            return Limb(tuple(names[i] for i in found.bones), hand, found.kind)
+        bones, end = fk_bones(self.rig, self.character, found)
+        if not bones:
+            return None
+        fk = [self.rig.names[i] for i in bones]
+        hand = self.rig.names[end] if end >= 0 else ""
+        return Limb(tuple(fk), hand, found.kind, fk_switch(self.armature, fk[0]))
+
+    def limb_at(self, bone: str) -> tuple[Limb, bool] | None:
+        """Return the limb that a bone means, and whether the bone is at or below its end.
+
+        That is the limb that the bone is part of, or hangs on below its wrist or ankle. A helper,
+        which deforms nothing, means the only limb that it controls; one that controls nothing means
+        the limb that it lies beside.
+        """
+        own = self._at(self._index(bone))
+        if own is not None or self.is_generated or not self.limbs:
+            return own
+        if not is_helper(self.armature, bone):
+            return None
+        controls = Controls(self.armature)
+        if not controls.has_any(bone):
+            return self._at(self._beside(self._index(bone)))
+        found: dict[Limb, bool] = {}
+        for name in controls.below(bone, lambda one: self._at(self._index(one)) is not None):
+            limb, is_end = self._at(self._index(name)) or (None, False)
+            if limb is not None:
+                found[limb] = found.get(limb, False) or is_end
+        return next(iter(found.items())) if len(found) == 1 else None
+
+    def _index(self, bone: str) -> int:
+        """Return the index of a bone of the armature in the character; -1 if it belongs to none."""
+        names = self.character.names
+        if not self.is_generated:
+            return names.index(bone)
+        posed = pose_bones(self.armature)[bone]
+        originals = (original_name(one.name, names) for one in (posed, *posed.parent_recursive))
+        original = next(filter(None, originals), "")
+        return names.index(original) if original else -1
+
+    def _at(self, index: int) -> tuple[Limb, bool] | None:
+        """Return the limb of a bone of the character, see `limb_at`."""
+        for i in self._up(index):
+            for found, limb in self.limbs:
+                toe = found.toe if found.kind == "LEG" else -1  # An arm's is a finger.
+                if i in (found.end, toe):
+                    return limb, True
+                if i in (*found.carriers, *found.bones):
+                    # A helper of its own, as one that twists, means it; a chain does not.
+                    is_alone = self._parent(index) == i in found.bones and not self._has_child(
+                        index
+                    )
+                    return (limb, False) if i == index or is_alone else None
+        return None
+
+    def _up(self, index: int) -> Iterator[int]:
+        while index >= 0:
+            yield index
+            index = self._parent(index)
+
+    def _parent(self, index: int) -> int:
+        return self.character.bones[index].parent
+
+    def _has_child(self, index: int) -> bool:
+        return any(bone.parent == index for bone in self.character.bones)
+
+    def _beside(self, index: int) -> int:
+        """Return the bone of the body that a helper lies beside; -1 if there is none.
+
+        One that hangs on the trunk is part of that, and one that is further off than poles are lies
+        beside nothing.
+        """
+        anatomy, bones = self.character.anatomy, self.character.bones
+        trunk = {*anatomy.spine, anatomy.head}
+        if not trunk.isdisjoint(self._up(index)):
+            return -1
+        body = {i for i in range(len(bones)) if i != index and self._at(i) is not None}
+        body |= trunk | {anatomy.hips}
+        place = bones[index].head
+        near = {i: self._distance(place, i) for i in body if i >= 0}
+        nearest = min(near, key=lambda i: near[i], default=-1)
+        limb = self._at(nearest)
+        if limb is None:
+            return -1
+        joints = [bones[self._index(name)].head for name in (*limb[0].bones, limb[0].hand) if name]
+        size = sum(dist(a, b) for a, b in pairwise(joints))
+        return nearest if near[nearest] <= POLES * size else -1
+
+    def _distance(self, place: Vec, index: int) -> float:
+        """Return the distance of a place from a bone, up to its children."""
+        head = self.character.bones[index].head
+        ends = [bone.head for bone in self.character.bones if bone.parent == index]
+        return min(_from_line(place, head, end) for end in (head, *ends))
+
+
+def _from_line(place: Vec, start: Vec, end: Vec) -> float:
+    way = sub(end, start)
+    size = dot(way, way)
+    share = min(1.0, max(0.0, dot(sub(place, start), way) / size)) if size > 0.0 else 0.0
+    return dist(place, add(start, scaled(way, share)))
+
+
+def _is_end(character: Character, limb: Found) -> bool:
+    """Return whether a recognized limb ends at a hand or foot, and not at a claw."""
+    if limb.end < 0 or limb.toe >= 0 or len(character.anatomy.limbs) == 4:
+        return True
+    return bool(ENDS & set(words_of(character.bones[limb.end].name)))
+
+
+def fk_bones(rig: Skeleton, generated: Character, limb: Found) -> tuple[list[int], int]:
+    """Return the bones along the FK controls of a limb of a generated rig, and its hand or foot.
+
+    A paw without a control of its own, -1, goes along with the control above it, which ends there.
+    There are no bones if it has no such controls.
+
+    Args:
+        rig: The generated rig.
+        generated: The character of its metarig.
+        limb: The limb of the character.
+    """
+    names = generated.names
+    first, last, end = (
+        fk_control(rig.object, names[bone]) if bone >= 0 else ""
+        for bone in (limb.bones[0], limb.bones[-1], limb.end)
+    )
+    way = rig.chain_up(rig.index[last]) if last else []
+    if not first or rig.index[first] not in way:
+        return [], -1
+    bones = way[way.index(rig.index[first]) :]
+    return bones, rig.index[fk_joint(rig.object, end)] if end else -1

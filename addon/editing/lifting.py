@@ -1,0 +1,50 @@
+"""How far the targets and poles of a chain go along with a body, as at the last update."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import bpy
+
+from fabrik_solver.core.vectors import ORIGIN, Vec, sub
+
+from ..blender.moving import move_to, place_of
+from ..loop.chain_plan import ChainPlan
+from ..loop.solving import solve_armatures
+from .constraints import chains_in
+from .playing import updated
+
+
+def lifts_of(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> tuple[Vec, Vec]:
+    """Return how far the goal of a chain is from its target, and how far the pole counts from its.
+
+    Args:
+        depsgraph: The depsgraph, up to date.
+        chain: The chain.
+    """
+    ties = chain.target_tie, chain.pole_tie
+    if ties == (None, None):
+        return ORIGIN, ORIGIN
+    solved = solve_armatures(depsgraph, [chain.rig.object])
+    target, pole = (ORIGIN if tie is None else solved.lift(chain, tie) for tie in ties)
+    return target, pole
+
+
+def set_down(armature: bpy.types.Object, indices: Iterable[int]) -> None:
+    """Move new targets and poles to where they belong in the animation, so that the pose stays.
+
+    Args:
+        armature: The armature of the constraints.
+        indices: The constraints, whose targets and poles are where the pose needs them.
+    """
+    depsgraph = updated()
+    wanted = set(indices)
+    moved = False
+    for chain in [chain for chain in chains_in(armature) if chain.item in wanted]:
+        lifts = lifts_of(depsgraph, chain)
+        for point, lift in zip((chain.target, chain.pole), lifts, strict=True):
+            if point is not None and lift != ORIGIN:
+                move_to(depsgraph, point, sub(place_of(depsgraph, point)[1], lift), None)
+                moved = True
+    if moved:
+        updated()

@@ -1,0 +1,120 @@
+"""Removing controls that were added with constraints, once nothing uses them any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import nullcontext
+from typing import Any, cast
+
+import bpy
+
+from ..blender.access import pose_bones
+from ..blender.animation import actions
+from ..blender.errors import ProblemError
+from ..blender.refusals import tweak_problem
+from ..loop.properties import settings
+from . import constraints as editing
+from .controls import remove_bones, remove_empty_action
+from .playing import staged
+from .uses import Control, used_ones
+
+AFTER_REMOVAL: list[Callable[[bpy.types.Object], None]] = []
+"""Functions that forget what belonged to removed constraints, given the armature."""
+
+
+def remove_constraints(places: Iterable[tuple[bpy.types.Object, int]], keep_controls: bool) -> None:
+    """Remove constraints with their animation, and the controls that were added with them.
+
+    Args:
+        places: The armatures and indices of the constraints.
+        keep_controls: Whether to keep the controls.
+
+    Raises:
+        ProblemError: If one is inherited by a library override.
+    """
+    ordered = sorted(places, key=lambda place: -place[1])
+    controls = [one for armature, index in ordered for one in _controls_of(armature, index)]
+    for armature, index in ordered:
+        editing.remove(armature, index)
+    for armature in dict.fromkeys(armature for armature, _ in ordered):
+        for forget in AFTER_REMOVAL:
+            forget(armature)
+    if not keep_controls:
+        remove_unused(controls)
+
+
+def _controls_of(armature: bpy.types.Object, index: int) -> Iterator[Control]:
+    """Yield the target and the pole of a constraint, if they were added with a constraint."""
+    item = settings(armature).constraints[index]
+    for ob, bone in (
+        (item.target, item.subtarget),
+        (item.pole_target, item.pole_subtarget),
+    ):
+        if ob is not None and _is_ours(ob, bone):
+            yield ob, bone
+
+
+def _is_ours(ob: bpy.types.Object, bone: str) -> bool:
+    if not bone:
+        return settings(ob).is_control
+    bones = ob.data.bones if isinstance(ob.data, bpy.types.Armature) else {}
+    return bone in bones and cast(Any, bones[bone]).fabrik_is_control
+
+
+def remove_unused(controls: Iterable[Control]) -> None:
+    """Remove those of some controls that nothing uses but each other, with their animation.
+
+    What cannot be removed is kept: what is linked, bones of armature data with several users, and
+    of armatures that are not in the view layer or cannot be shown.
+    """
+    left = {(ob, bone): None for ob, bone in controls if _is_removable(ob, bone)}
+    while used := used_ones(left):
+        left = {one: None for one in left if one not in used}
+    for ob, _ in [one for one in left if not one[1]]:
+        _remove_object(ob)
+    for holder in dict.fromkeys(ob for ob, bone in left if bone):
+        _remove_bones(holder, [name for ob, name in left if ob == holder])
+
+
+def _is_removable(ob: bpy.types.Object, bone: str) -> bool:
+    if not bone:
+        return ob.is_editable and not ob.use_fake_user
+    data: Any = ob.data
+    return (
+        bone in pose_bones(ob)
+        and data.library is None
+        and data.override_library is None
+        and data.users == 1 + data.use_fake_user
+        and not tweak_problem(ob)
+    )
+
+
+def _remove_bones(holder: bpy.types.Object, names: Collection[str]) -> None:
+    """Remove control bones, and their armature if it has no others and was added for them."""
+    shapes = {pose_bones(holder)[name].custom_shape for name in names}
+    if settings(holder).is_control and len(names) == len(pose_bones(holder)):
+        _remove_object(holder)
+    else:
+        layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
+        if layer.objects.get(holder.name) != holder:
+            return
+        try:
+            with nullcontext() if holder.visible_get(view_layer=layer) else staged(layer, [holder]):
+                remove_bones(holder, names)
+        except ProblemError:
+            return
+        remove_empty_action(holder)
+    for shape in filter(None, shapes):
+        if shape.type == "EMPTY" and not shape.users:
+            bpy.data.objects.remove(shape)
+
+
+def _remove_object(ob: bpy.types.Object) -> None:
+    """Remove an object with its armature data and its actions, unless others use them."""
+    data, used = ob.data, set(actions(ob))
+    bpy.data.objects.remove(ob)
+    if isinstance(data, bpy.types.Armature) and not data.users:
+        bpy.data.armatures.remove(data)
+    for action in used:
+        if not action.users:
+            bpy.data.actions.remove(action)

@@ -1,0 +1,140 @@
+"""Finding out what refers to an object or a bone: constraints, drivers, parents and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import bpy
+
+from ..blender.access import pose_bones
+from ..blender.curves import split_bone_path
+from ..loop.properties import settings
+
+Control = tuple[bpy.types.Object, str]
+"""An object and the name of its bone, empty for the object itself."""
+
+PLACES = (bpy.types.Collection, bpy.types.Scene, bpy.types.Screen, bpy.types.WindowManager)
+"""Users that hold or show an object, and do not depend on it."""
+
+NO_BONES = ("name", "message", "constraint")
+"""Texts of our settings that name no bone."""
+
+POINTERS = ("custom_shape_transform", "bbone_custom_handle_start", "bbone_custom_handle_end")
+"""Properties of bones that point to other bones of their armature."""
+
+
+def used_ones(controls: Collection[Control]) -> set[Control]:
+    """Return those of some controls that anything refers to that is not among them itself."""
+    objects = [ob for ob, bone in controls if not bone]
+    holders = {ob: {name for one, name in controls if one == ob} for ob, bone in controls if bone}
+    wanted = {*objects, *holders, *[ob.data for ob in holders]}
+    users: dict[Any, set[Any]] = bpy.data.user_map(subset=wanted)  # type: ignore[arg-type]
+    found: set[Control] = {
+        (ob, "")
+        for ob in objects
+        if any(not isinstance(user, PLACES) and user not in objects for user in users.get(ob, ()))
+    }
+    for holder, names in holders.items():
+        referring = {holder, *users.get(holder, ()), *users.get(holder.data, ())}
+        inner = {name for name in names if _is_used_inside(holder, name, names)}
+        for user in referring:
+            if user not in objects and isinstance(user, bpy.types.ID):
+                inner |= _named_by(user, holder, names)
+        found |= {(holder, name) for name in inner}
+    return found
+
+
+def _is_used_inside(holder: bpy.types.Object, name: str, among: Collection[str]) -> bool:
+    """Return whether other bones of its armature need a bone, or a skin does."""
+    bones: Any = holder.data.bones  # type: ignore[union-attr]
+    if bones[name].use_deform or any(child.name not in among for child in bones[name].children):
+        return True
+    return any(
+        target is not None and target.name == name
+        for bone in pose_bones(holder)
+        if bone.name not in among
+        for target in (getattr(owner, to, None) for owner in (bone, bone.bone) for to in POINTERS)
+    )
+
+
+def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> set[str]:
+    """Return which of some bones of an armature a data-block refers to, besides their own data."""
+    found = set(_driving(user, holder, names))
+    if not isinstance(user, bpy.types.Object):
+        return found | (_texts(user, names) if user == holder.data else set())
+    if user.parent == holder and user.parent_type == "BONE":
+        found |= {user.parent_bone} & {*names}
+    owners = [user.constraints, user.modifiers]
+    if user.pose is not None:
+        others = [bone for bone in user.pose.bones if user != holder or bone.name not in names]
+        owners += [bone.constraints for bone in others]
+        if user == holder:
+            for owner in (user, *others, *[bone.bone for bone in others]):
+                found |= _texts(owner, names)
+    for struct in (one for owner in owners for one in owner):
+        found |= _named(struct, holder, names)
+        for target in getattr(struct, "targets", ()):
+            found |= _named(target, holder, names)
+    for group in _groups(settings(user)):
+        found |= _named(group, holder, names)
+        if user == holder:
+            found |= {
+                text
+                for name, text in _strings(group, names)
+                if name not in NO_BONES and not name.endswith("subtarget")
+            }
+    return found
+
+
+def _driving(user: Any, holder: bpy.types.Object, names: Collection[str]) -> Iterator[str]:
+    """Yield the bones that drivers of a data-block read, except for those of the bones."""
+    for block in (user, getattr(user, "node_tree", None)):
+        data = getattr(block, "animation_data", None)
+        for curve in data.drivers if data is not None else ():
+            if block == holder and split_bone_path(curve.data_path)[0] in names:
+                continue
+            for target in (one for variable in curve.driver.variables for one in variable.targets):
+                if target.id in (holder, holder.data):
+                    yield from (name for name in names if _reads(target, name))
+
+
+def _reads(target: Any, bone: str) -> bool:
+    """Return whether a target of a driver is a bone, or a property of it."""
+    path = f'bones["{bpy.utils.escape_identifier(bone)}"]'
+    return target.bone_target == bone or path in target.data_path
+
+
+def _named(struct: Any, holder: bpy.types.Object, names: Collection[str]) -> set[str]:
+    """Return the bones that texts of a struct name, if one of its pointers is the armature."""
+    found = {text for _, text in _strings(struct, names)}
+    pointers = [prop.identifier for prop in struct.bl_rna.properties if prop.type == "POINTER"]
+    return found if found and any(getattr(struct, name) == holder for name in pointers) else set()
+
+
+def _strings(struct: Any, names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the properties of a struct that are one of some names."""
+    for prop in struct.bl_rna.properties:
+        if prop.type == "STRING" and prop.subtype != "BYTE_STRING":
+            text = getattr(struct, prop.identifier)
+            if text in names:
+                yield prop.identifier, text
+
+
+def _texts(owner: Any, names: Collection[str]) -> set[str]:
+    """Return which of some names the custom properties of a user are."""
+    texts = (owner.get(key) for key in owner.keys() if not key.startswith("fabrik"))  # noqa: SIM118
+    return {text for text in texts if isinstance(text, str) and text in names}
+
+
+def _groups(group: bpy.types.PropertyGroup) -> Iterator[bpy.types.PropertyGroup]:
+    """Yield a property group of ours, and those in it."""
+    yield group
+    for prop in group.bl_rna.properties:
+        if prop.identifier == "rna_type" or prop.type not in ("POINTER", "COLLECTION"):
+            continue
+        value: Any = getattr(group, prop.identifier)
+        inner = value if prop.type == "COLLECTION" else [value]
+        for one in inner:
+            if isinstance(one, bpy.types.PropertyGroup):
+                yield from _groups(one)

@@ -1,0 +1,115 @@
+"""What the panel of a constraint says that its last evaluation has not reported."""
+
+from __future__ import annotations
+
+import bpy
+
+from fabrik_solver.core.bend import NEAR_AXIS
+from fabrik_solver.core.vectors import Vec, across, length, sub, unit
+
+from ...blender.access import pose_bones
+from ...blender.errors import listed
+from ...blender.messages import Message, msg
+from ...blender.moving import place_of
+from ...blender.refusals import linked_problem, rest_problem
+from ...blender.skeleton import vector
+from ...editing.constraints import chains_in, is_on
+from ...loop.chain_plan import ChainPlan
+from ...loop.plan import known, partners
+from ...loop.properties import FabrikConstraint, settings
+from ...ui.following import controls_of
+
+ON_AXIS = msg(
+    "The pole is on the line from root to target, where it has less effect or none: move it aside"
+)
+
+
+def sentence_of(armature: bpy.types.Object, index: int) -> str:
+    """Return what is to be said of a constraint, the most urgent first; empty if nothing."""
+    item = settings(armature).constraints[index]
+    return (
+        linked_problem(armature)
+        or rest_problem(armature)
+        or item.message
+        or _pole_problem(armature, index)
+        or _shared(armature, index)
+    )
+
+
+def _chain(armature: bpy.types.Object, index: int) -> ChainPlan | None:
+    """Return a resolved constraint; None without a plan, which drawing must not make."""
+    if known() is None:
+        return None
+    return next((chain for chain in chains_in(armature) if chain.item == index), None)
+
+
+def _shared(armature: bpy.types.Object, index: int) -> str:
+    """Return which constraints pose the same bones now, those that are on."""
+    if settings(armature).constraints[index].state == "DISABLED":
+        return ""
+    on = {chain.name for chain in chains_in(armature) if is_on(chain)} if known() else set[str]()
+    names = [name for name in partners(armature, index) if name in on]
+    if not names:
+        return ""
+    return msg(
+        "Shares bones with {names}. They are solved together, by weight.", names=listed(names)
+    )
+
+
+def _pole_problem(armature: bpy.types.Object, index: int) -> str:
+    """Return whether the pole is so near to the axis of a chain that the side is unclear."""
+    chain, item = _chain(armature, index), settings(armature).constraints[index]
+    depsgraph = getattr(bpy.context.view_layer, "depsgraph", None)
+    if chain is None or chain.pole is None or chain.target is None or depsgraph is None:
+        return ""
+    if item.state in ("INVALID", "DISABLED") or item.pole_weight <= 0.0:
+        return ""
+    evaluated = armature.evaluated_get(depsgraph)
+    if not evaluated.is_evaluated or chain.bones[0] >= len(pose_bones(evaluated)):
+        return ""
+    root = vector(evaluated.matrix_world @ pose_bones(evaluated)[chain.bones[0]].head)
+    target, pole = (place_of(depsgraph, one)[1] for one in (chain.target, chain.pole))
+    return ON_AXIS if _is_beside(root, target, pole) else ""
+
+
+def _is_beside(root: Vec, target: Vec, pole: Vec) -> bool:
+    axis, way = unit(sub(target, root)), unit(sub(pole, root))
+    return axis is not None and (way is None or length(across(way, axis)) < NEAR_AXIS)
+
+
+def owner_of(armature: bpy.types.Object, item: FabrikConstraint, active: str) -> Message:
+    """Return whose settings are shown, given the name of the active bone, which may be empty.
+
+    Args:
+        armature: The armature of the constraint.
+        item: The constraint.
+        active: The active bone of the armature in Pose Mode, empty if there is none.
+    """
+    index = settings(armature).constraints.find(item.name)
+    chain = _chain(armature, index)
+    if not active or chain is None or active == item.bone or _is_control(armature, chain, active):
+        return msg("Settings of “{constraint}”", constraint=item.name)
+    if active in {chain.rig.names[bone] for bone in chain.bones}:
+        return msg(
+            "Settings of “{constraint}”, which poses “{bone}”", constraint=item.name, bone=active
+        )
+    return msg("Settings of “{constraint}”, not of “{bone}”", constraint=item.name, bone=active)
+
+
+def _is_control(armature: bpy.types.Object, chain: ChainPlan, bone: str) -> bool:
+    return (armature, bone) in controls_of(chain)
+
+
+def posed_by(armature: bpy.types.Object, bone: str) -> str:
+    """Return a sentence on the constraints that pose a bone, empty if none does."""
+    if known() is None:
+        return ""
+    chains = chains_in(armature)
+    names = [one.name for one in chains if bone in {one.rig.names[i] for i in one.bones}]
+    if not names:
+        return ""
+    return msg(
+        "“{bone}” is posed by {names}, whose settings are in the sidebar",
+        bone=bone,
+        names=listed(names),
+    )

@@ -1,0 +1,139 @@
+"""The toggle between FK and IK: its operator, and its buttons in the panel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+
+from ...blender.errors import ProblemError
+from ...blender.messages import Message, msg
+from ...loop import plan
+from ...loop.properties import FabrikConstraint, settings
+from ...loop.property_kinds import ItemList, defined
+from ...ui.choosing import WHICH_ITEMS, chosen, selected_in
+from ...ui.layout import Layout
+from ...ui.refusing import active_armature
+from ...ui.registering import registering
+from ...ui.sections import SECTIONS, Section, reaches
+from ...ui.selecting import select_alone
+from ...ui.wording import named
+from .operators import Spanning
+
+
+def is_in_ik(item: FabrikConstraint) -> bool:
+    """Return whether a constraint poses its bones at the current frame."""
+    return item.enabled and item.influence > 0.0
+
+
+class FABRIK_OT_switch(Spanning, bpy.types.Operator):
+    """Switch constraints between FK and IK, and select what is animated from there on."""
+
+    bl_idname = "fabrik.switch"
+    bl_label = "Switch FK/IK"
+    bl_description = (
+        "Animate the limb in FK from this frame on if it is in IK, and in IK if it is in FK. Key "
+        "the pose and the influence so that nothing jumps, and select what to animate"
+    )
+
+    which: str = defined(
+        "Constraints",
+        "Constraints to switch",
+        items=WHICH_ITEMS,
+        default="SELECTED",
+        options={"SKIP_SAVE"},
+    )
+    to: str = defined(
+        "To",
+        "What the constraints are switched to",
+        items=(
+            ("TOGGLE", "Toggle", "Switch to IK from FK, and to FK from IK"),
+            ("FK", "FK", "Rotate the bones"),
+            ("IK", "IK", "Move the target"),
+        ),
+        options={"SKIP_SAVE"},
+    )
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Switch those that are not there yet, and select what is animated now."""
+        armature = active_armature(context)
+        items = settings(armature).constraints
+        found = _reaching(items, chosen(context, armature, self.which))
+        first = settings(armature).active_index
+        lead = first if first in found else found[0]
+        is_to_ik = not is_in_ik(items[lead]) if self.to == "TOGGLE" else self.to == "IK"
+        indices = [i for i in found if is_in_ik(items[i]) != is_to_ik]
+        if not indices:
+            names = named([items[i].name for i in found])
+            if is_to_ik:
+                raise ProblemError("In IK already at this frame: {names}", names=names)
+            raise ProblemError("In FK already at this frame: {names}", names=names)
+        self._is_to_ik = is_to_ik
+        done, report = self.snapped(context, indices, is_to_ik)
+        switched = [i for i in indices if items[i].name not in done.left_out]
+        switched.sort(key=lambda i: i != lead)
+        select_alone(context, [_animated(armature, items[i], is_to_ik) for i in switched])
+        return report
+
+    def done(self, names: Message) -> Message:
+        """Return the first part of the report."""
+        if self._is_to_ik:
+            return msg("Switched to IK: {names}", names=names)
+        return msg("Switched to FK: {names}", names=names)
+
+    def draw_choice(self, layout: Layout) -> None:
+        """Draw the settings above the range."""
+        layout.prop(self, "which")
+        layout.prop(self, "to", expand=True)
+
+
+def _reaching(items: ItemList[FabrikConstraint], indices: Sequence[int]) -> list[int]:
+    """Return those of some constraints that can be switched both ways.
+
+    Raises:
+        ProblemError: If none can.
+    """
+    found = [i for i in indices if reaches(items[i].solver)]
+    if not found:
+        raise ProblemError(
+            "“{chain}” does not reach a target, so that no position of its target defines a "
+            "pose: choose another constraint",
+            chain=items[indices[0]].name,
+        )
+    return found
+
+
+def _animated(
+    armature: bpy.types.Object, item: FabrikConstraint, is_in_ik: bool
+) -> tuple[bpy.types.Object, str]:
+    """Return the object and its bone that animate a limb."""
+    if is_in_ik and item.target is not None:
+        return item.target, item.subtarget
+    return armature, item.bone
+
+
+def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    # Drawing must not make a plan.
+    found = [] if plan.known() is None else selected_in(bpy.context, armature)
+    fabrik = settings(armature)
+    # One that was chosen in the list, and not by selecting, is meant alone.
+    is_one = len(found) < 2 or fabrik.active_index not in found
+    which = "ACTIVE" if is_one else "SELECTED"
+    states = {
+        is_in_ik(one) for one in ([item] if is_one else [fabrik.constraints[i] for i in found])
+    }
+    column = layout.column(align=True)
+    toggle = column.row(align=True)
+    for to, is_ik in (("FK", False), ("IK", True)):
+        text = to if is_one else f"{to} ({len(found)})"
+        # Where the selected limbs differ, neither is pressed.
+        button = toggle.operator(
+            "fabrik.switch", text=text, translate=False, depress=states == {is_ik}
+        )
+        button.to, button.which = to, which
+    snap = column.row(align=True)
+    for name in ("fabrik.snap_to_fk", "fabrik.snap_to_ik"):
+        snap.operator(name).which = which
+
+
+register, unregister = registering((FABRIK_OT_switch,), (SECTIONS, Section(1, "", _draw, reaches)))

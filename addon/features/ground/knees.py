@@ -1,0 +1,187 @@
+"""The extension of a leg on the ground, in which its knee moves as smoothly as animated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import cos, floor, pi
+from typing import NamedTuple
+
+from fabrik_solver.core.vectors import (
+    Vec,
+    add,
+    cross,
+    dot,
+    length,
+    quat_matrix,
+    rotate,
+    scaled,
+    sub,
+    unit,
+)
+from fabrik_solver.motion import knee
+from fabrik_solver.motion.easing import smooth
+from fabrik_solver.motion.planted import pivoted
+
+from ...loop.chain_plan import Aim
+from .grounded_foot import pose_of
+from .stances import Stances
+
+LOOKED = 1.0 / 120.0
+"""The time between the frames that are looked at, in seconds."""
+
+
+CHANGED = 5e-4
+"""From which mean change of its extension on a leg is no more as animated, in legs."""
+
+Nodes = tuple[tuple[float, float, float, float], tuple[float, float]]
+
+
+class Look(NamedTuple):
+    """A knee at a frame.
+
+    Attributes:
+        before: How far it is off the line from hip to ankle as animated.
+        after: How far it is on the ground, not smoothly.
+        weight: How much the latter counts.
+    """
+
+    before: float
+    after: float
+    weight: float
+
+
+class Knees:
+    """The knee of a leg at all frames, as long as the hip is moved in the same way.
+
+    Attributes:
+        stances: Its foot on the ground.
+        key: What the hip's displacement depends on besides them.
+    """
+
+    def __init__(self, stances: Stances, key: object) -> None:
+        """Begin with no frame looked at."""
+        self.stances = stances
+        self.key = key
+        track = stances.clip.walk.track
+        self._size = track.leg
+        self._start = track.start
+        self._stride = max(1, round(LOOKED * track.rate))
+        self._count = max(4, round(knee.WINDOW * track.rate / self._stride))
+        self._stiffness = knee.stiffness(track.rate / self._stride)
+        self._looked: dict[int, Look] = {}
+        self._steadied: dict[int, Nodes] = {}
+
+    def eased(
+        self, time: float, aim: Aim, root: Vec, shift_at: Callable[[int], Vec]
+    ) -> tuple[Aim, float]:
+        """Return the goal of a foot that gives a little, so that its knee moves smoothly.
+
+        And how much the leg is changed around that time, from 0 to 1.
+
+        Args:
+            time: The frame.
+            aim: The goal.
+            root: The hip joint.
+            shift_at: Returns how far the hip is moved at a frame.
+        """
+        foot, clip = pose_of(aim), self.stances.clip
+        ankle = add(foot.place, rotate(foot.turn, clip.ankle))
+        far, size = length(sub(ankle, root)), self._size
+        more, share = self._around(time, shift_at)
+        off = knee.aside(far, size)
+        wanted = knee.apart(knee.moved(off, more), size) - far
+        share *= self.stances.influence(floor(time) - self._start)
+        gives = share * knee.given(wanted, size)
+        if gives == 0.0 or far == 0.0:
+            return aim, share
+        wanted = far + gives
+        stands, up = self.stances.stands(time), self.stances.probe.up
+        if stands > 0.0:
+            apart = far + stands * gives
+            foot = pivoted(foot, root, clip.ankle, clip.sole, up, apart)
+            ankle = add(foot.place, rotate(foot.turn, clip.ankle))
+            far = length(sub(ankle, root))
+        place = add(foot.place, scaled(sub(ankle, root), wanted / far - 1.0))
+        rise = dot(sub(place, aim.place), up)
+        if self.stances.probe.lift_only and rise < 0.0:
+            place = sub(place, scaled(up, rise))
+        axes = aim.axes if aim.axes is None else quat_matrix(foot.turn)
+        return aim._replace(place=place, axes=axes), share
+
+    def facing(self, time: float, aim: Aim, root: Vec) -> Vec | None:
+        """Return a point to which the leg bends around a time, in world space, if anything tells.
+
+        Args:
+            time: The frame.
+            aim: The goal of the foot.
+            root: The hip joint.
+        """
+        flexion = self.stances.clip.flexion(time - self._start)
+        foot = pose_of(aim)
+        along = unit(sub(add(foot.place, rotate(foot.turn, self.stances.clip.ankle)), root))
+        side = None if along is None else unit(cross(flexion, along))
+        return None if side is None else add(root, scaled(side, self._size))
+
+    def _around(self, time: float, shift_at: Callable[[int], Vec]) -> tuple[float, float]:
+        """Return how much farther its knee is off its line than as animated, and how much of it."""
+        place = (time - self._start) / self._stride
+        number = floor(place)
+        found = self._steadied.get(number)
+        if found is None:
+            found = self._steadied[number] = self._nodes(number, shift_at)
+        (a, b, c, d), shares = found
+        s = place - number
+        if s == 0.0:
+            return b, shares[0]
+        # A cubic through four nodes (Catmull and Rom, 1974).
+        third = 3.0 * (b - c) + d - a
+        more = b + 0.5 * s * (c - a + s * (2.0 * a - 5.0 * b + 4.0 * c - d + s * third))
+        return more, shares[0] + s * (shares[1] - shares[0])
+
+    def _nodes(self, number: int, shift_at: Callable[[int], Vec]) -> Nodes:
+        """Return these at a node: how much farther before it, there, and at the two after it."""
+        clip, size = self.stances.clip, self._size
+        first = max(number - self._count, -(-clip.first // self._stride))
+        last = min(number + self._count + 1, clip.last // self._stride)
+        if last < first:
+            return (0.0, 0.0, 0.0, 0.0), (0.0, 0.0)
+        looks = [self._look(node * self._stride, shift_at) for node in range(first, last + 1)]
+        before = [look.before for look in looks]
+        bends = [
+            knee.clear(b, size) * (a - 2.0 * b + c)
+            for a, b, c in zip(before, before[1:], before[2:], strict=False)
+        ]
+        weights = [look.weight for look in looks]
+        after = [look.after for look in looks]
+        found = knee.steadied(after, weights, bends, self._stiffness)
+        more = [new - old for new, old in zip(found, after, strict=True)]
+        around = [more[min(max(i, first), last) - first] for i in range(number - 1, number + 3)]
+        changes = {
+            node: knee.change(look.before, look.after, size)
+            for node, look in enumerate(looks, first)
+        }
+        shares = [self._share(changes, node) for node in (number, number + 1)]
+        return (around[0], around[1], around[2], around[3]), (shares[0], shares[1])
+
+    def _share(self, changes: dict[int, float], number: int) -> float:
+        """Return how much a leg is changed around a node."""
+        total = weights = 0.0
+        for node, change in changes.items():
+            if abs(node - number) < self._count:
+                weight = cos(0.5 * pi * (node - number) / self._count) ** 2
+                total += weight * change
+                weights += weight
+        return smooth(total / weights / CHANGED) if weights > 0.0 else 0.0
+
+    def _look(self, frame: int, shift_at: Callable[[int], Vec]) -> Look:
+        """Return its knee at a frame of the clip."""
+        found = self._looked.get(frame)
+        if found is None:
+            stances, size, time = self.stances, self._size, frame + self._start
+            seen = stances.foreseen(time)
+            before = knee.aside(length(stances.clip.locked_leg(frame).way), size)
+            ankle = add(seen.goal, scaled(stances.probe.up, stances.raised(time)))
+            after = knee.aside(length(sub(ankle, add(seen.root, shift_at(time)))), size)
+            weight = knee.weight(before, after, size, stances.lies(time))
+            found = self._looked[frame] = Look(before, after, weight)
+        return found

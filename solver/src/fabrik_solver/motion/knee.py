@@ -1,0 +1,164 @@
+"""Knees that are nearly straight: how far they are off the line from hip to ankle, smoothly.
+
+Such a knee moves many times as far as its ankle comes nearer: 12 mm off the line of a leg of 0.85 m
+by 18 mm for each millimetre. What is smooth for an ankle is a jolt for the knee. So the way of the
+knee is made smooth, and the ankle gives: by least squares, in which each knee counts for as much as
+its ankle would move.
+"""
+
+from collections.abc import Sequence
+from math import sqrt
+
+from .easing import smooth
+
+GIVE, LIFT = 0.0025, 12.0
+"""How far an ankle gives, in legs, to spare its knee that acceleration, in legs per second squared:
+that of gravity for a leg of 0.85 m."""
+
+MOST = 0.01
+"""How far an ankle gives at most, in legs."""
+
+UNSEEN = 2e-4
+"""From how far on an ankle gives wholly, in legs."""
+
+FIRM = 0.98
+"""How much less an ankle gives above a flat foot, if its knee is bent."""
+
+STRAIGHTER = 0.75
+"""The share of its way to the line from hip to ankle that a knee is moved at most."""
+
+LEAST = 0.01
+"""How far a knee counts to be off its line at least, in legs."""
+
+CLEAR = 0.08
+"""How far a knee is off its line from which on it is clear to which side, in legs."""
+
+WINDOW = 0.25
+"""How long before and after a moment the knee's way counts, in seconds."""
+
+
+def aside(apart: float, size: float) -> float:
+    """Return how far a knee is off the line from hip to ankle, for bones of one length.
+
+    Args:
+        apart: The distance from hip to ankle.
+        size: The length of the straight leg.
+    """
+    return 0.5 * sqrt(max(0.0, size * size - apart * apart))
+
+
+def apart(aside: float, size: float) -> float:
+    """Return the distance from hip to ankle of a knee that is off their line."""
+    return sqrt(max(0.0, size * size - 4.0 * aside * aside))
+
+
+def stiffness(rate: float) -> float:
+    """Return how much accelerations of knees count against what ankles give.
+
+    Args:
+        rate: Frames a second.
+    """
+    return (GIVE / LIFT * rate * rate) ** 2
+
+
+def change(before: float, after: float, size: float) -> float:
+    """Return by how much the distance from hip to ankle changes, in legs."""
+    return abs(apart(after, size) - apart(before, size)) / size if size > 0.0 else 0.0
+
+
+def weight(before: float, after: float, size: float, lies: float) -> float:
+    """Return how much it counts where a knee is: by how much its ankle moves for it, squared.
+
+    An ankle above a flat foot gives less, the more its knee is bent.
+
+    Args:
+        before: How far the knee is off its line as animated.
+        after: How far it is off it on the ground.
+        size: The length of the straight leg.
+        lies: How much the foot is flat on the ground, from 0 to 1.
+    """
+    off = max(before, after, LEAST * size)
+    gain = 16.0 * off * off / max(size * size - 4.0 * off * off, LEAST * size * size)
+    return gain / (1.0 - FIRM * lies * clear(after, size)) ** 2
+
+
+def clear(aside: float, size: float) -> float:
+    """Return how clearly a knee tells to which side it bends, from 0 to 1.
+
+    One that is less clear may pass the line from hip to ankle, as animated, and must not on the
+    ground: there its acceleration is that of a turn, and nothing to keep.
+    """
+    return 0.0 if size <= 0.0 else smooth(aside / (CLEAR * size))
+
+
+def steadied(
+    places: Sequence[float], weights: Sequence[float], bends: Sequence[float], stiff: float
+) -> list[float]:
+    """Return places as near to some as their weights ask, with accelerations near to some.
+
+    The sum of the weighted squares of what both are off by is least (as Whittaker, 1923).
+
+    Args:
+        places: The places, one for each frame.
+        weights: How much each counts.
+        bends: The second differences at all but the first and the last.
+        stiff: How much these count.
+    """
+    count = len(places)
+    middle, near, far = list(weights), [0.0] * count, [0.0] * count
+    for i in range(count - 2):
+        middle[i] += stiff
+        middle[i + 1] += 4.0 * stiff
+        middle[i + 2] += stiff
+        near[i] -= 2.0 * stiff
+        near[i + 1] -= 2.0 * stiff
+        far[i] += stiff
+    found = [w * place for w, place in zip(weights, places, strict=True)]
+    for i, bend in enumerate(bends):
+        found[i] += stiff * bend
+        found[i + 1] -= 2.0 * stiff * bend
+        found[i + 2] += stiff * bend
+    # The factors of a symmetric matrix with two bands beside its diagonal.
+    for i in range(count):
+        pivot = middle[i]
+        one, two = near[i] / pivot, far[i] / pivot
+        if i + 1 < count:
+            middle[i + 1] -= one * near[i]
+            near[i + 1] -= one * far[i]
+            found[i + 1] -= one * found[i]
+        if i + 2 < count:
+            middle[i + 2] -= two * far[i]
+            found[i + 2] -= two * found[i]
+        found[i] /= pivot
+        near[i], far[i] = one, two
+    for i in range(count - 2, -1, -1):
+        found[i] -= near[i] * found[i + 1]
+        if i + 2 < count:
+            found[i] -= far[i] * found[i + 2]
+    return found
+
+
+def moved(aside: float, more: float) -> float:
+    """Return how far a knee is off its line that is to be moved away from it, or towards it.
+
+    Towards it it is moved by `STRAIGHTER` of its way at most: it does not snap straight.
+
+    Args:
+        aside: How far it is off its line.
+        more: By how much more it is to be.
+    """
+    most = STRAIGHTER * aside
+    if more >= 0.0 or most <= 0.0:
+        return aside + max(0.0, more)
+    return aside + more / sqrt(1.0 + (more / most) ** 2)
+
+
+def given(wanted: float, size: float) -> float:
+    """Return how far an ankle gives, of how far its knee wants it to, at most `MOST`.
+
+    What nobody sees is not given.
+    """
+    most = MOST * size
+    if most <= 0.0:
+        return 0.0
+    return wanted * smooth(abs(wanted) / (UNSEEN * size)) / sqrt(1.0 + (wanted / most) ** 2)

@@ -1,0 +1,89 @@
+"""Knees that are nearly straight move smoothly, and their ankles give little for it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import sin, sqrt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabrik_solver.motion import knee
+
+RATE, LEG = 60.0, 0.85
+
+
+def bends(places: list[float]) -> list[float]:
+    threes = zip(places, places[1:], places[2:], strict=False)
+    return [a - 2.0 * b + c for a, b, c in threes]
+
+
+def steadied(before: list[float], after: list[float], lies: float = 0.0) -> list[float]:
+    weights = [knee.weight(a, b, LEG, lies) for a, b in zip(before, after, strict=True)]
+    kept = [knee.clear(b, LEG) * bend for b, bend in zip(before[1:], bends(before), strict=False)]
+    return knee.steadied(after, weights, kept, knee.stiffness(RATE))
+
+
+@given(st.floats(0.0, 0.4))
+def test_distance_and_offset_of_a_knee_are_inverse(aside: float) -> None:
+    assert knee.aside(knee.apart(aside, LEG), LEG) == pytest.approx(aside, abs=1e-7)
+
+
+def test_clear_knee_that_is_as_animated_stays() -> None:
+    before = [0.2 + 0.05 * sin(0.3 * i) for i in range(40)]
+    found = steadied(before, before)
+    assert max(abs(a - b) for a, b in zip(found, before, strict=True)) < 1e-12
+
+
+def test_line_stays_whatever_the_weights() -> None:
+    places = [0.01 + 0.001 * i for i in range(30)]
+    weights = [0.01 + 0.3 * (i % 3) for i in range(30)]
+    found = knee.steadied(places, weights, [0.0] * 28, 2.0)
+    assert max(abs(a - b) for a, b in zip(found, places, strict=True)) < 1e-12
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_few_frames(count: int) -> None:
+    found = knee.steadied([0.3] * count, [1.0] * count, [0.0] * max(0, count - 2), 1.0)
+    assert found == pytest.approx([0.3] * count)
+
+
+def test_ankle_that_is_let_go_within_a_tenth_of_a_second_does_not_jolt_a_straight_knee() -> None:
+    """It gives less than 2 mm for that."""
+    before = [0.012] * 60
+    shorter = [0.003 * min(1.0, max(0.0, (33 - i) / 6)) for i in range(60)]
+    after = [knee.aside(knee.apart(0.012, LEG) - more, LEG) for more in shorter]
+    found = steadied(before, after)
+    worst = [max(map(abs, bends(places))) * RATE * RATE for places in (after, found)]
+    assert worst[0] > 18.0
+    assert worst[1] < 0.45 * worst[0]
+    pairs = zip(found, after, strict=True)
+    assert max(abs(knee.apart(a, LEG) - knee.apart(b, LEG)) for a, b in pairs) < 2e-3
+
+
+def test_knee_above_a_flat_foot_is_kept_the_more_the_more_it_is_bent() -> None:
+    loose, firm = (knee.weight(0.15, 0.15, LEG, lies) for lies in (0.0, 1.0))
+    assert firm > 20.0 * loose
+    assert knee.weight(0.0, 0.0, LEG, 1.0) == knee.weight(0.0, 0.0, LEG, 0.0) > 0.0
+
+
+def test_ankle_gives_what_is_wanted_up_to_a_hundredth_of_the_leg() -> None:
+    assert knee.given(0.0, LEG) == knee.given(0.01, 0.0) == 0.0
+    assert knee.given(2e-6, LEG) < 1e-7
+    assert knee.given(2e-3, LEG) == pytest.approx(2e-3, rel=0.05)
+    wide = [knee.given(0.01 * i, LEG) for i in range(-50, 50)]
+    assert all(a < b for a, b in pairwise(wide))
+    assert max(map(abs, wide)) < knee.MOST * LEG
+
+
+def test_knee_is_not_moved_onto_its_line() -> None:
+    assert knee.moved(0.02, 0.03) == pytest.approx(0.05)
+    assert knee.moved(0.02, -1e-6) == pytest.approx(0.02 - 1e-6)
+    assert all(0.005 < knee.moved(0.02, -0.01 * i) < 0.02 for i in range(1, 100))
+    assert knee.moved(0.0, -0.01) == 0.0
+
+
+def test_stiffness_does_not_depend_on_the_rate() -> None:
+    """Second differences are smaller by the square of the rate."""
+    assert sqrt(knee.stiffness(120.0) / knee.stiffness(30.0)) == pytest.approx(16.0)

@@ -1,0 +1,397 @@
+"""Removing a constraint removes the controls that were added with it and that nothing else uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bpy
+import pytest
+from humans import make_human
+from operating import click_bone, enter_pose_mode, select_bone
+from rigs import activate, curves, evaluated, go, make_chain, make_empty, update
+
+pytestmark = pytest.mark.usefixtures("empty_file")
+
+
+def click(rig: Any, *names: str) -> None:
+    """Select bones alone, and make the first one active, in Pose Mode."""
+    if rig.mode != "POSE":
+        enter_pose_mode(rig)
+    for bone in rig.pose.bones:
+        select_bone(rig, bone.name, bone.name in names)
+    click_bone(rig, names[0])
+    update()
+
+
+def add(rig: Any, *names: str, **options: object) -> None:
+    click(rig, *names)
+    assert bpy.ops.fabrik.limb_add(**options) == {"FINISHED"}
+    update()
+
+
+def clear(rig: Any, *names: str, **options: object) -> None:
+    click(rig, *names)
+    assert bpy.ops.fabrik.ik_clear(**options) == {"FINISHED"}
+    update()
+
+
+def contents() -> tuple[Any, ...]:
+    """All that adding and removing could leave behind."""
+    rig = bpy.data.objects["Rig"]
+    return (
+        sorted(bpy.data.objects.keys()),
+        sorted(rig.data.bones.keys()),
+        sorted(one.name for one in rig.data.collections_all),
+        sorted(bpy.data.armatures.keys()),
+        sorted(bpy.data.actions.keys()),
+    )
+
+
+@pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
+def test_nothing_is_left_and_adding_again_gives_the_same_names(controls: str) -> None:
+    rig = make_human(False)
+    before = contents()
+    names = []
+    for _ in range(3):
+        add(rig, "hand.L", controls=controls)
+        item = rig.fabrik.constraints[0]
+        names.append((item.target.name, item.subtarget, item.pole_target.name, item.pole_subtarget))
+        clear(rig, "hand.L")
+        assert contents() == before
+    assert names[0] == names[1] == names[2]
+    assert names[0] == (
+        ("Rig", "hand IK.L", "Rig", "hand Pole.L")
+        if controls == "BONE"
+        else ("hand.L Target", "", "hand.L Pole", "")
+    )
+
+
+def test_the_button_in_the_panel_does_the_same_from_the_control() -> None:
+    rig = make_human(False)
+    before = contents()
+    add(rig, "hand.L", controls="BONE")
+    assert [bone.name for bone in bpy.context.selected_pose_bones] == ["hand IK.L"]
+    assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
+    assert contents() == before
+    assert bpy.context.active_pose_bone.name == "hand.L", "it can be added again at once"
+    assert [bone.name for bone in bpy.context.selected_pose_bones] == ["hand.L"]
+    add(rig, "hand.L", controls="EMPTY")
+    bpy.ops.object.mode_set(mode="OBJECT")
+    activate(rig.fabrik.constraints[0].target)
+    update()
+    assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
+    assert contents() == before
+    assert bpy.context.object == rig
+
+
+@pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
+def test_they_can_be_kept(controls: str) -> None:
+    rig = make_human(False)
+    add(rig, "hand.L", controls=controls)
+    before = contents()
+    clear(rig, "hand.L", keep_controls=True)
+    assert not rig.fabrik.constraints
+    assert contents() == before
+    properties = bpy.ops.fabrik.constraint_remove.get_rna_type().properties
+    assert properties["keep_controls"].name == "Keep Controls"
+
+
+def test_their_keys_go_and_those_of_other_bones_stay() -> None:
+    rig = make_human(False)
+    add(rig, "hand.L", controls="BONE")
+    for name in ("hand IK.L", "hand Pole.L", "spine"):
+        rig.pose.bones[name].keyframe_insert("location", frame=3)
+    clear(rig, "hand.L")
+    assert {curve.data_path for curve in curves(rig)} == {'pose.bones["spine"].location'}
+    add(rig, "hand.R", controls="EMPTY")
+    rig.fabrik.constraints[0].target.keyframe_insert("location", frame=3)
+    count = len(bpy.data.actions)
+    clear(rig, "hand.R")
+    assert len(bpy.data.actions) == count - 1
+
+
+def test_the_fk_pose_comes_back_and_unkeyed_poses_stay() -> None:
+    rig = make_human(False)
+    rig.pose.bones["spine"].rotation_quaternion = (0.98, 0.1, 0.1, 0.0)
+    rig.pose.bones["upper_arm.L"].rotation_quaternion = (0.9, 0.1, 0.2, 0.1)
+    update()
+    names = rig.pose.bones.keys()
+    posed: Any = evaluated(rig)
+    before = [posed.pose.bones[name].matrix.copy() for name in names]
+    add(rig, "hand.L", controls="BONE")
+    rig.pose.bones["hand IK.L"].location = (0.1, 0.1, -0.1)
+    update()
+    clear(rig, "hand.L")
+    posed = evaluated(rig)
+    for name, matrix in zip(names, before, strict=True):
+        off = posed.pose.bones[name].matrix - matrix
+        assert max(abs(x) for row in off for x in row) < 1e-6, name
+
+
+def test_what_the_user_made_stays() -> None:
+    rig = make_chain(3)
+    target = make_empty()
+    activate(rig)
+    enter_pose_mode(rig)
+    click(rig, "B2")
+    target.select_set(True)
+    assert bpy.ops.fabrik.constraint_add() == {"FINISHED"}
+    clear(rig, "B2")
+    assert target.name in bpy.data.objects
+
+
+def test_a_target_that_plus_added_goes() -> None:
+    rig = make_chain(3)
+    before = set(bpy.data.objects.keys())
+    enter_pose_mode(rig)
+    click(rig, "B2")
+    assert bpy.ops.fabrik.constraint_add() == {"FINISHED"}
+    assert bpy.ops.fabrik.pole_add() == {"FINISHED"}
+    clear(rig, "B2")
+    assert set(bpy.data.objects.keys()) == before
+
+
+# What uses a control, given the armature and what is its target: an object, and a bone if it is one
+
+
+def constrain(owner: Any, kind: str, ob: Any, bone: str) -> None:
+    con = owner.constraints.new(kind)
+    if kind == "ARMATURE":
+        con = con.targets.new()
+    con.target, con.subtarget = ob, bone
+
+
+def by_object_constraint(_rig: Any, ob: Any, bone: str) -> None:
+    constrain(make_empty("User"), "COPY_LOCATION", ob, bone)
+
+
+def by_armature_constraint(_rig: Any, ob: Any, bone: str) -> None:
+    if bone:
+        constrain(make_empty("User"), "ARMATURE", ob, bone)
+    else:
+        by_object_constraint(_rig, ob, bone)
+
+
+def by_bone_constraint(rig: Any, ob: Any, bone: str) -> None:
+    constrain(rig.pose.bones["head"], "DAMPED_TRACK", ob, bone)
+
+
+def by_other_rig(_rig: Any, ob: Any, bone: str) -> None:
+    constrain(make_chain(2, "Other").pose.bones["B1"], "COPY_ROTATION", ob, bone)
+
+
+def by_another_chain(rig: Any, ob: Any, bone: str) -> None:
+    item = rig.fabrik.constraints.add()
+    item.bone, item.chain_count, item.target, item.subtarget = "head", 1, ob, bone
+
+
+def by_pole(_rig: Any, ob: Any, bone: str) -> None:
+    item = make_chain(2, "Other").fabrik.constraints.add()
+    item.bone, item.target = "B1", make_empty()
+    item.pole_target, item.pole_subtarget = ob, bone
+
+
+def by_child(_rig: Any, ob: Any, bone: str) -> None:
+    user = make_empty("User")
+    user.parent = ob
+    if bone:
+        user.parent_type, user.parent_bone = "BONE", bone
+
+
+def by_driver(_rig: Any, ob: Any, bone: str) -> None:
+    variable = make_empty("User").driver_add("location", 0).driver.variables.new()
+    variable.type = "TRANSFORMS"
+    variable.targets[0].id, variable.targets[0].bone_target = ob, bone
+
+
+def by_driver_path(rig: Any, ob: Any, bone: str) -> None:
+    variable = rig.pose.bones["head"].driver_add("location", 0).driver.variables.new()
+    variable.targets[0].id = ob
+    variable.targets[0].data_path = f'pose.bones["{bone}"].location.x' if bone else "location.x"
+
+
+def by_custom_property(rig: Any, ob: Any, bone: str) -> None:
+    rig["Rig UI"] = bone or ob
+
+
+def by_child_bone(rig: Any, _ob: Any, bone: str) -> None:
+    bpy.ops.object.mode_set(mode="EDIT")
+    child = rig.data.edit_bones.new("User")
+    child.head, child.tail = (0, 0, 0), (0, 0, 1)
+    child.parent = rig.data.edit_bones[bone]
+    bpy.ops.object.mode_set(mode="POSE")
+
+
+def by_shape_of_a_bone(rig: Any, _ob: Any, bone: str) -> None:
+    rig.pose.bones["head"].custom_shape_transform = rig.pose.bones[bone]
+
+
+def by_skin(rig: Any, _ob: Any, bone: str) -> None:
+    rig.data.bones[bone].use_deform = True
+
+
+def by_hook(_rig: Any, ob: Any, bone: str) -> None:
+    mesh = bpy.data.objects.new("Mesh", bpy.data.meshes.new("Mesh"))
+    bpy.context.collection.objects.link(mesh)
+    hook = mesh.modifiers.new("Hook", "HOOK")
+    hook.object, hook.subtarget = ob, bone
+
+
+def by_ground(rig: Any, ob: Any, bone: str) -> None:
+    item = rig.fabrik.constraints.add()
+    item.name, item.bone, item.target = "Own", bone, make_empty()
+    item.chain_count = 1
+
+
+USERS: tuple[Callable[..., None], ...] = (
+    by_object_constraint,
+    by_armature_constraint,
+    by_bone_constraint,
+    by_other_rig,
+    by_another_chain,
+    by_pole,
+    by_child,
+    by_driver,
+    by_driver_path,
+    by_custom_property,
+    by_hook,
+)
+OF_BONES = (by_child_bone, by_shape_of_a_bone, by_skin, by_ground)
+
+
+@pytest.mark.parametrize(
+    ("user", "controls"),
+    [(user, controls) for user in USERS for controls in ("BONE", "EMPTY")]
+    + [(user, "BONE") for user in OF_BONES],
+)
+def test_what_is_used_is_kept(user: Callable[..., None], controls: str) -> None:
+    rig = make_human(False)
+    add(rig, "hand.L", controls=controls)
+    item = rig.fabrik.constraints[0]
+    ob, bone = item.target, item.subtarget
+    pole = item.pole_subtarget or item.pole_target.name
+    user(rig, ob, bone)
+    update()
+    activate(rig)
+    clear(rig, "hand.L")
+    assert ob.name in bpy.data.objects
+    assert not bone or bone in rig.data.bones
+    assert pole not in rig.data.bones, "nothing uses it"
+    assert pole not in bpy.data.objects
+
+
+def test_controls_that_use_each_other_go_together() -> None:
+    rig = make_human(False)
+    before = contents()
+    add(rig, "hand.L", controls="BONE")
+    constrain(rig.pose.bones["hand Pole.L"], "COPY_ROTATION", rig, "hand IK.L")
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones["hand Pole.L"].parent = rig.data.edit_bones["hand IK.L"]
+    bpy.ops.object.mode_set(mode="POSE")
+    clear(rig, "hand.L")
+    assert contents() == before
+
+
+def test_an_armature_of_the_same_names_keeps_none() -> None:
+    other = make_human(False)
+    add(other, "hand.L", controls="BONE")
+    constrain(make_empty("User"), "COPY_LOCATION", other, "hand IK.L")
+    bpy.ops.object.mode_set(mode="OBJECT")
+    other.name = "Other"
+    rig = make_human(False)
+    assert rig.name == "Rig"
+    before = contents()
+    add(rig, "hand.L", controls="BONE")
+    clear(rig, "hand.L")
+    assert contents() == before
+    assert "hand IK.L" in other.data.bones
+
+
+def test_armature_data_that_others_use_is_left_as_it_is() -> None:
+    rig = make_human(False)
+    add(rig, "hand.L", controls="BONE")
+    bpy.context.collection.objects.link(bpy.data.objects.new("Twin", rig.data))
+    bones = rig.data.bones.keys()
+    clear(rig, "hand.L")
+    assert rig.data.bones.keys() == bones
+
+
+def test_all_selected_limbs_lose_theirs_at_once() -> None:
+    rig = make_human(False)
+    before = contents()
+    add(rig, "hand.L", "foot.L", "foot.R", controls="BONE", use_both_sides=True)
+    assert len(rig.fabrik.constraints) == 4
+    clear(rig, *rig.pose.bones.keys())
+    assert not rig.fabrik.constraints
+    assert contents() == before
+
+
+@pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
+def test_one_undo_step_gives_all_back(controls: str) -> None:
+    rig = make_human(False)
+    add(rig, "hand.L", controls=controls)
+    item = rig.fabrik.constraints[0]
+    owner = rig.pose.bones[item.subtarget] if item.subtarget else item.target
+    owner.keyframe_insert("location", frame=3)
+    click(rig, "hand.L")
+    bpy.ops.ed.undo_push(message="before")
+    before = contents()
+    assert bpy.ops.fabrik.ik_clear("EXEC_DEFAULT", True) == {"FINISHED"}
+    assert contents() != before
+    bpy.ops.ed.undo()
+    assert contents() == before
+    rig = bpy.data.objects["Rig"]
+    go(1)
+    item = rig.fabrik.constraints[0]
+    assert (item.bone, item.state) == ("hand.L", "REACHED")
+    assert len(curves(rig if item.subtarget else item.target)) == 3
+
+
+def test_controls_are_known_after_saving_and_edit_mode(tmp_path: Path) -> None:
+    rig = make_human(False)
+    before = contents()
+    add(rig, "hand.L", controls="BONE")
+    add(rig, "foot.L", controls="EMPTY")
+    for mode in ("EDIT", "POSE"):
+        bpy.ops.object.mode_set(mode=mode)
+    path = str(tmp_path / "saved.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    rig = bpy.data.objects["Rig"]
+    clear(rig, "hand.L", "foot.L")
+    assert contents() == before
+
+
+# Characters
+
+
+@pytest.mark.parametrize("controls", ["EMPTY", "BONE", "ARMATURE"])
+def test_what_a_character_was_set_up_with_is_removed_limb_by_limb_too(controls: str) -> None:
+    rig = make_human(False)
+    before = contents()
+    activate(rig)
+    assert bpy.ops.fabrik.character_set_up(controls=controls) == {"FINISHED"}
+    update()
+    clear(rig, *[item.bone for item in rig.fabrik.constraints])
+    assert contents() == before
+    assert all(bone.fabrik_joint.limit_type == "NONE" for bone in rig.pose.bones)
+    activate(rig)
+    assert not bpy.ops.fabrik.character_remove.poll(), "nothing is left of it"
+    assert bpy.ops.fabrik.character_set_up(controls=controls) == {"FINISHED"}
+
+
+def test_remove_set_up_keeps_what_is_used_and_all_if_asked() -> None:
+    rig = make_human(False)
+    activate(rig)
+    assert bpy.ops.fabrik.character_set_up(controls="BONE") == {"FINISHED"}
+    constrain(make_empty("User"), "COPY_LOCATION", rig, "hand IK.L")
+    activate(rig)
+    assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
+    added = [bone.name for bone in rig.data.bones if bone.fabrik_is_control]
+    assert added == ["hand IK.L"]
+    assert bpy.ops.fabrik.character_set_up(controls="EMPTY") == {"FINISHED"}
+    count = len(bpy.data.objects)
+    assert bpy.ops.fabrik.character_remove(keep_controls=True) == {"FINISHED"}
+    assert (len(bpy.data.objects), len(rig.fabrik.constraints)) == (count, 0)

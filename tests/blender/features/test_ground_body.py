@@ -1,0 +1,298 @@
+"""A body over feet on the ground: chest, head and hands go along with the hip that it lifts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import degrees
+from pathlib import Path
+from typing import Any
+
+import bpy
+import pytest
+from captured_bodies import make_body, seen_from_hip
+from mathutils import Vector
+from rendering import rendered
+from rigs import (
+    activate,
+    assert_frames_are_the_same_whichever_way,
+    channels_bits,
+    go,
+    make_empty,
+    pose_bits,
+    tip_world,
+)
+from shapes import make_terrain
+from test_ground_captures import skip_without
+from walkers import LAST, Height, flat, hills, make_ground, messages, stairs, states
+
+FRAMES = range(1, LAST + 1)
+
+
+def ramp(x: float, _y: float) -> float:
+    return 0.27 * x
+
+
+def bumps(x: float, y: float) -> float:
+    return hills(1.4 * x, 2.0 * y)
+
+
+TERRAINS: dict[str, Height] = {"flat": flat, "slope": ramp, "stairs": stairs, "bumps": bumps}
+
+
+def set_up(rig: bpy.types.Object, **options: object) -> None:
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    go(bpy.context.scene.frame_start)
+    assert bpy.ops.fabrik.character_set_up(**options) == {"FINISHED"}
+    parts = {part.kind: part.bone for part in rig.fabrik.character.parts}
+    assert parts.keys() == {"SPINE", "ARM", "LEG", "HEAD"}
+
+
+def put_on(rig: bpy.types.Object, ground: bpy.types.Object) -> None:
+    feet = [part.bone for part in rig.fabrik.character.parts if part.kind == "LEG"]
+    for item in rig.fabrik.constraints:
+        if item.bone in feet:
+            item.ground.object, item.ground.use = ground, True
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+
+def item_of(rig: bpy.types.Object, bone: str) -> Any:
+    return next(item for item in rig.fabrik.constraints if item.bone == bone)
+
+
+def off(
+    before: list[dict[str, tuple[Vector, Vector]]], after: list[dict[str, tuple[Vector, Vector]]]
+) -> dict[str, tuple[float, float]]:
+    """Return how far each bone is from where it was, in metres, and by how many degrees turned."""
+    found: dict[str, tuple[float, float]] = {}
+    for name in before[0]:
+        pairs = [(a[name], b[name]) for a, b in zip(before, after, strict=True)]
+        found[name] = (
+            max((a[0] - b[0]).length for a, b in pairs),
+            max(degrees(a[1].angle(b[1])) for a, b in pairs),
+        )
+    return found
+
+
+@pytest.mark.parametrize("controls", ["EMPTY", "BONE", "ARMATURE"])
+@pytest.mark.parametrize("terrain", TERRAINS)
+def test_the_body_is_posed_as_animated_above_the_hip(
+    terrain: str, controls: str, empty_file: None
+) -> None:
+    rig = make_body()
+    before = seen_from_hip(rig, FRAMES, "Hips")
+    set_up(rig, controls=controls)
+    go(LAST)
+    low = tip_world(rig, "Hips", use_tail=False).z
+    put_on(rig, make_ground(TERRAINS[terrain]))
+    after = seen_from_hip(rig, FRAMES, "Hips")
+    assert states(rig) == {"REACHED"} and messages(rig) == {""}
+    if terrain in ("slope", "stairs"):
+        assert tip_world(rig, "Hips", use_tail=False).z > low + 0.4
+    for name, (far, turned) in off(before, after).items():
+        assert far < 2e-3 and turned < 0.5, name
+
+
+def test_frames_are_the_same_whichever_way(empty_file: None, tmp_path: Path) -> None:
+    rig = make_body()
+    set_up(rig)
+    before: dict[int, bytes] = {}
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+    for frame in (5, 40):
+        go(frame)
+        before[frame] = channels_bits(rig)
+    for item in rig.fabrik.constraints:
+        item.enabled = True
+    put_on(rig, make_ground(stairs))
+    for frame, channels in before.items():
+        go(frame)
+        assert channels_bits(rig) == channels
+    assert_frames_are_the_same_whichever_way(rig, 40, (37, 4, 22), 11.5, tmp_path / "body.blend")
+
+
+def test_a_render_shows_what_the_viewport_shows(empty_file: None) -> None:
+    rig = make_body()
+    set_up(rig, controls="BONE")
+    put_on(rig, make_ground(stairs))
+    wanted: dict[int, object] = {}
+    for frame in (10, 30, 50):
+        go(frame)
+        wanted[frame] = pose_bits(rig)
+    go(1)
+    assert rendered(10, 50, 20) == wanted
+
+
+@pytest.mark.parametrize("controls", ["EMPTY", "BONE"])
+def test_baking_to_targets_keeps_the_body(controls: str, empty_file: None) -> None:
+    rig = make_body()
+    set_up(rig, controls=controls)
+    put_on(rig, make_ground(stairs))
+    before = seen_from_hip(rig, FRAMES, "Hips")
+    assert bpy.ops.fabrik.ground_bake(error=1e-3) == {"FINISHED"}
+    assert not any(item.ground.use for item in rig.fabrik.constraints)
+    for name, (far, _) in off(before, seen_from_hip(rig, FRAMES, "Hips")).items():
+        # A spine that is nearly straight bulges by several times what its target is off.
+        assert far < (6e-3 if name.startswith("Hand") else 2e-2), name
+
+
+@pytest.mark.parametrize("which", ["snap", "add"])
+def test_controls_over_a_lifted_body_are_placed_where_they_do_not_move_it(
+    which: str, empty_file: None
+) -> None:
+    """Snapping a hand alone, and adding a limb anew, while the feet hold the body up."""
+    rig = make_body()
+    set_up(rig, controls="BONE")
+    put_on(rig, make_ground(stairs))
+    go(LAST - 10)
+    hand = item_of(rig, "Hand.L")
+    if which == "add":
+        rig.fabrik.active_index = list(rig.fabrik.constraints).index(hand)
+        assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
+    before = seen_from_hip(rig, range(LAST - 10, LAST - 9), "Hips")
+    if which == "add":
+        rig.data.bones.active = rig.data.bones["Hand.L"]
+        for bone in rig.pose.bones:
+            owner = bone if hasattr(bone, "select") else bone.bone
+            owner.select = bone.name == "Hand.L"
+        assert bpy.ops.fabrik.limb_add(controls="BONE") == {"FINISHED"}
+    else:
+        rig.fabrik.active_index = list(rig.fabrik.constraints).index(hand)
+        rig.pose.bones[hand.subtarget].location.x += 0.1
+        assert bpy.ops.fabrik.snap_to_fk(which="ACTIVE") == {"FINISHED"}
+    assert item_of(rig, "Hand.L").target == rig
+    after = {name: tip_world(rig, name, use_tail=False) for name in ("Hand.L", "Hips")}
+    assert (after["Hand.L"] - after["Hips"] - before[0]["Hand.L"][0]).length < 2e-3
+
+
+HELD: dict[str, Callable[[bpy.types.Object, bpy.types.Object], None]] = {}
+
+
+def held(make: Callable[..., None]) -> Callable[..., None]:
+    HELD[make.__name__] = make
+    return make
+
+
+@held
+def an_object_of_the_scene(rig: bpy.types.Object, rail: bpy.types.Object) -> None:
+    item = item_of(rig, "Hand.L")
+    item.target, item.subtarget = rail, ""
+
+
+@held
+def a_control_parented_to_it(rig: bpy.types.Object, rail: bpy.types.Object) -> None:
+    target = item_of(rig, "Hand.L").target
+    target.animation_data_clear()
+    target.parent = rail
+    target.location = (0, 0, 0)
+
+
+@held
+def a_control_that_copies_it(rig: bpy.types.Object, rail: bpy.types.Object) -> None:
+    item_of(rig, "Hand.L").target.constraints.new("COPY_LOCATION").target = rail
+
+
+@held
+def a_control_that_is_placed(rig: bpy.types.Object, rail: bpy.types.Object) -> None:
+    target = item_of(rig, "Hand.L").target
+    target.animation_data_clear()
+    target.location = rail.location
+
+
+@pytest.mark.parametrize("how", HELD)
+def test_what_is_held_stays(how: str, empty_file: None) -> None:
+    """The other hand goes along with the body."""
+    rig = make_body()
+    before = seen_from_hip(rig, range(20, 40), "Hips")
+    set_up(rig)
+    rail = make_empty("Rail", (0.9, 0.35, 1.3))
+    HELD[how](rig, rail)
+    put_on(rig, make_ground(stairs))
+    item_of(rig, "Hand.L").use_rotation = False
+    after = seen_from_hip(rig, range(20, 40), "Hips")
+    assert off(before, after)["Hand.R"][0] < 2e-3
+    for frame in range(20, 40, 3):
+        go(frame)
+        item = item_of(rig, "Hand.L")
+        hand = tip_world(rig, "Hand.L", use_tail=False)
+        reached = item.state == "REACHED"
+        assert abs((hand - rail.location).length - item.error) < 1e-3
+        assert not reached or (hand - rail.location).length < 1e-3
+
+
+def test_a_hand_that_takes_hold_goes_along_as_far_as_it_is_free(empty_file: None) -> None:
+    rig = make_body()
+    before = seen_from_hip(rig, range(1, 25), "Hips")
+    set_up(rig, controls="BONE")
+    rail = make_empty("Rail", (1.1, 0.25, 1.4))
+    control = rig.pose.bones[item_of(rig, "Hand.L").subtarget]
+    con = control.constraints.new("COPY_LOCATION")
+    con.target = rail
+    for frame, influence in ((20, 0.0), (40, 1.0)):
+        con.influence = influence
+        con.keyframe_insert("influence", frame=frame)
+    put_on(rig, make_ground(stairs))
+    after = seen_from_hip(rig, range(1, 20), "Hips")
+    assert off(before[:19], after)["Hand.L"][0] < 2e-3
+    go(42)
+    item = item_of(rig, "Hand.L")
+    hand = tip_world(rig, "Hand.L", use_tail=False)
+    assert abs((hand - rail.location).length - item.error) < 1e-3
+
+
+def squats(rig: bpy.types.Object, frames: range, feet: tuple[str, ...]) -> list[float]:
+    """Return how high the hip is above the lower ankle at each frame."""
+    found: list[float] = []
+    for frame in frames:
+        go(frame)
+        places = [tip_world(rig, foot, use_tail=False).z for foot in feet]
+        found.append(tip_world(rig, "Hips", use_tail=False).z - min(places))
+    return found
+
+
+def test_the_hip_does_not_squat_on_stairs(empty_file: None) -> None:
+    """Each foot climbs two steps at a time, of 15 cm."""
+    rig = make_body()
+    frames = range(10, LAST - 10)
+    feet = ("Foot.L", "Foot.R")
+    before = squats(rig, frames, feet)
+    set_up(rig)
+    put_on(rig, make_ground(stairs))
+    after = squats(rig, frames, feet)
+    # Half a step is lost while one foot lands and the other leaves.
+    assert min(after) > min(before) - 0.08
+    assert sum(after) / len(after) > sum(before) / len(before) - 0.03
+
+
+@pytest.mark.parametrize("terrain", TERRAINS)
+def test_the_recipe_on_a_full_capture(terrain: str, empty_file: None) -> None:
+    """The steps of the recipe “From a captured walk to an edited one”, with chest and hands."""
+    bpy.ops.import_anim.bvh(
+        filepath=skip_without("cmu_08_01.bvh"),
+        global_scale=0.0564,
+        update_scene_fps=True,
+        update_scene_duration=True,
+    )
+    rig = bpy.context.object
+    bones = ("Spine1", "Head", "LeftHand", "RightHand")
+    frames = range(3, 253, 5)
+    before = seen_from_hip(rig, frames, "Hips", bones)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
+    set_up(rig)
+    go(3)
+    start = tip_world(rig, "Hips", use_tail=False)
+    go(252)
+    way = (tip_world(rig, "Hips", use_tail=False) - start).to_2d().normalized()
+
+    def height(x: float, y: float) -> float:
+        along = (Vector((x, y)) - start.xy) @ way
+        return TERRAINS[terrain](max(along, -1.5), 0.3)
+
+    xs = [start.x + 0.04 * i for i in range(-60, 140)]
+    ys = [start.y + 0.04 * i for i in range(-140, 60)]
+    put_on(rig, make_terrain("Ground", xs, ys, height))
+    after = off(before, seen_from_hip(rig, frames, "Hips", bones))
+    assert after["Spine1"][0] < 0.03 and after["Spine1"][1] < 5.0
+    assert max(far for far, _ in after.values()) < 0.05

@@ -1,0 +1,424 @@
+"""A click on any bone at or near a hand or foot means the arm or leg that it ends."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import bpy
+import pytest
+from downloaded import LEFT as L
+from downloaded import make_mixamo
+from generated import generated_rig
+from humans import make_human
+from mathutils import Matrix, Vector
+from operating import enter_pose_mode, refuses, select_bone
+from rigs import activate, evaluated, make_armature, update
+
+pytestmark = pytest.mark.usefixtures("empty_file")
+
+DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
+
+
+def load(name: str) -> Any:
+    """Open or import a rig that lies beside the checkout."""
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"{name} is not beside the checkout")
+    if path.suffix == ".blend":
+        bpy.ops.wm.open_mainfile(filepath=os.fspath(path))
+    else:
+        bpy.ops.import_scene.gltf(filepath=os.fspath(path))
+    return next(ob for ob in bpy.context.scene.objects if ob.type == "ARMATURE")
+
+
+def still(rig: Any) -> None:
+    """Take a rig's animation away, and show its rest pose."""
+    rig.animation_data_clear()
+    for bone in rig.pose.bones:
+        bone.matrix_basis = Matrix()
+    update()
+
+
+def click(rig: Any, *names: str) -> None:
+    """Select bones, and make the first one active, in Pose Mode."""
+    if rig.mode != "POSE":
+        enter_pose_mode(rig)
+    for bone in rig.pose.bones:
+        select_bone(rig, bone.name, bone.name in names)
+    rig.data.bones.active = rig.data.bones[names[0]]
+
+
+def add(rig: Any, *names: str, **options: object) -> Any:
+    """Click bones and add IK to their limbs; return the constraints."""
+    click(rig, *names)
+    assert bpy.ops.fabrik.limb_add(**options) == {"FINISHED"}
+    update()
+    return rig.fabrik.constraints
+
+
+def chain(rig: Any, item: Any) -> list[str]:
+    """Return the bones that bend, root first, and the bone that is turned if any."""
+    last = rig.pose.bones[item.bone] if item.use_tail else rig.pose.bones[item.bone].parent
+    bones = [last, *last.parent_recursive][: item.chain_count][::-1]
+    return [bone.name for bone in bones] + ([] if item.use_tail else [item.bone])
+
+
+def meant(rig: Any, name: str) -> list[str]:
+    """Return what `chain` does for the limb of a bone, and remove its IK again."""
+    (item,) = add(rig, name)
+    found = chain(rig, item)
+    assert item.state == "REACHED"
+    bpy.ops.fabrik.constraint_remove()
+    return found
+
+
+def shown(rig: Any, names: Sequence[str] = ()) -> dict[str, Matrix]:
+    """Return the matrices of bones in armature space, as evaluated."""
+    bones = evaluated(rig).pose.bones
+    return {name: bones[name].matrix.copy() for name in names or bones.keys()}
+
+
+def apart(a: dict[str, Matrix], b: dict[str, Matrix]) -> float:
+    return max(
+        abs(x - y)
+        for name in a
+        for r, s in zip(a[name], b[name], strict=True)
+        for x, y in zip(r, s, strict=True)
+    )
+
+
+def pull(rig: Any, item: Any, way: Sequence[float]) -> None:
+    """Move the control bone of a constraint in armature space."""
+    control = rig.pose.bones[item.subtarget]
+    control.matrix = Matrix.Translation(way) @ control.matrix
+    update()
+
+
+# Below wrists and ankles
+
+
+@pytest.mark.parametrize("finger", ["HandIndex1", "HandIndex2", "HandIndex3", "HandThumb2"])
+def test_a_finger_means_its_arm(finger: str) -> None:
+    assert meant(make_mixamo(), L + finger) == [f"{L}Arm", f"{L}ForeArm", f"{L}Hand"]
+
+
+def test_a_finger_itself_is_one_click_in_the_redo_panel() -> None:
+    (item,) = add(make_mixamo(), f"{L}HandIndex2", use_finger=True)
+    assert (item.bone, item.chain_count, item.use_rotation) == (f"{L}HandIndex3", 3, False)
+
+
+def dress(rig: Any, **bones: tuple[str, Sequence[float]]) -> None:
+    """Add bones with parent and head to a rig; underscores before L and R are points."""
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for key, (parent, head) in bones.items():
+        bone = rig.data.edit_bones.new(key.replace("_L", ".L").replace("__", " "))
+        bone.head, bone.tail = head, Vector(head) + Vector((0, 0, 0.08))
+        bone.parent = rig.data.edit_bones.get(parent)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+
+
+ARM = ["upper_arm.L", "forearm.L", "hand.L"]
+LEG = ["thigh.L", "shin.L", "foot.L"]
+
+
+def test_palms_slots_and_helpers_mean_their_limb_and_a_twist_does_not_turn_the_hand() -> None:
+    rig = make_human(False)
+    dress(
+        rig,
+        palm_L=("hand.L", (0.78, 0.03, 1.44)),
+        slot_L=("palm.L", (0.8, 0.03, 1.4)),
+        prop_L=("slot.L", (0.8, 0.03, 1.3)),
+        twist_L=("forearm.L", (0.6, 0.05, 1.44)),
+        heel_L=("foot.L", (0.1, 0.1, 0.0)),
+    )
+    for name in ("palm.L", "slot.L", "prop.L"):
+        assert meant(rig, name) == ARM
+    assert meant(rig, "twist.L") == ARM[:2]
+    assert meant(rig, "heel.L") == LEG
+
+
+def skin(rig: Any, *names: str) -> None:
+    """Bind a mesh to bones."""
+    mesh = bpy.data.meshes.new("Skin")
+    mesh.from_pydata([tuple(rig.data.bones[name].head_local) for name in names], [], [])
+    ob = bpy.data.objects.new("Skin", mesh)
+    bpy.context.collection.objects.link(ob)
+    for i, name in enumerate(names):
+        ob.vertex_groups.new(name=name).add([i], 1.0, "REPLACE")
+    ob.modifiers.new("Armature", "ARMATURE").object = rig
+    ob.parent = rig
+
+
+@pytest.mark.parametrize("is_skinned", [True, False])
+def test_what_deforms_nothing_beside_a_limb_means_that(is_skinned: bool) -> None:
+    rig = make_human(False)
+    body = rig.data.bones.keys()
+    dress(
+        rig,
+        socketIK_L=("", (0.72, 0.03, 1.44)),
+        kneeIK_L=("root", (0.1, -0.4, 0.5)),
+        rollIK_L=("", (0.1, -0.2, 0.0)),
+        roll2IK_L=("rollIK.L", (0.1, 0.03, 0.05)),
+        roll3IK_L=("roll2IK.L", (0.1, 0.03, 0.09)),
+    )
+    if is_skinned:
+        skin(rig, *body)
+    assert meant(rig, "socketIK.L")[:2] == ARM[:2]
+    for name in ("kneeIK.L", "rollIK.L", "roll2IK.L", "roll3IK.L"):
+        assert meant(rig, name)[:2] == LEG[:2]
+
+
+def test_what_a_skin_follows_is_no_helper() -> None:
+    rig = make_human(False)
+    dress(
+        rig,
+        rope=("", (0.72, 0.1, 1.44)),
+        rope2=("rope", (0.72, 0.15, 1.1)),
+        rope3=("rope2", (0.72, 0.1, 0.8)),
+    )
+    skin(rig, *rig.data.bones.keys())
+    assert meant(rig, "rope3") == ["rope", "rope2", "rope3"]
+
+
+def test_a_control_means_what_it_controls_wherever_it_lies() -> None:
+    rig = make_human(False)
+    body = rig.data.bones.keys()
+    dress(rig, grip=("", (0.1, -0.3, 0.5)), look=("", (0.75, 0.0, 1.4)))
+    skin(rig, *body)
+    for name, bone in (("grip", "hand.L"), ("look", "head")):
+        con: Any = rig.pose.bones[bone].constraints.new("COPY_SCALE")
+        con.target, con.subtarget = rig, name
+    assert meant(rig, "grip") == ARM
+    click(rig, "look")
+    refuses(bpy.ops.fabrik.limb_add, saying="“look” is not part of a limb: click a hand")
+
+
+def test_without_names_two_long_bones_and_what_is_short_after_them_are_a_limb() -> None:
+    joints = [(0, 0, 0), (0.3, 0.03, 0), (0.58, 0, 0), (0.66, 0, 0), (0.7, 0, 0), (0.73, 0, 0)]
+    bones: dict[str, Any] = {
+        f"x{i}": (joints[i], joints[i + 1], f"x{i - 1}" if i else "") for i in range(5)
+    }
+    bones["y3"] = ((0.66, 0.02, 0), (0.7, 0.03, 0), "x2")
+    bones["y4"] = ((0.7, 0.03, 0), (0.73, 0.03, 0), "y3")
+    rig = make_armature(bones)
+    for name in ("x2", "x3", "x4", "y4"):
+        assert meant(rig, name) == ["x0", "x1", "x2"]
+    assert meant(rig, "x0") == ["x0", "x1"]
+    (item,) = add(rig, "x4", use_finger=True)
+    assert chain(rig, item) == ["x3", "x4"]
+
+
+# Rigs as they are made
+
+
+HELD = ["upperarm.r", "lowerarm.r", "wrist.r"]
+WALKED = ["upperleg.l", "lowerleg.l", "foot.l"]
+
+
+def test_the_bones_of_a_knight() -> None:
+    rig = load("kaykit_knight.glb")
+    still(rig)
+    for name in ("wrist.r", "hand.r", "handslot.r"):
+        assert meant(rig, name) == HELD
+    for name in ("foot.l", "toes.l"):
+        assert meant(rig, name) == WALKED
+    for name in ("handIK.r", "elbowIK.r"):
+        assert meant(rig, name)[:2] == HELD[:2]
+    for name in ("heelIK.l", "IK-foot.l", "IK-toe.l", "kneeIK.l", "control-toe-roll.l"):
+        assert meant(rig, name)[:2] == WALKED[:2]
+    (item,) = add(rig, "hand.r", use_finger=True)
+    assert chain(rig, item) == ["hand.r", "handslot.r"]
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file with a human that Rigify has generated, and its metarig."""
+    folder = tmp_path_factory.mktemp("rigify")
+    generated_rig("human", folder)
+    return os.fspath(folder / "rigify.blend")
+
+
+@pytest.fixture
+def rigify(empty_file: None, generated: str) -> Any:
+    """The generated human, with all its bones shown."""
+    bpy.ops.wm.open_mainfile(filepath=generated)
+    rig: Any = bpy.data.objects["rig"]
+    for collection in rig.data.collections_all:
+        collection.is_visible = True
+    return rig
+
+
+@pytest.fixture
+def metarig(rigify: Any) -> Any:
+    """Rigify's human before it is generated, as plain bones."""
+    rig = rigify
+    plain: Any = next(ob for ob in bpy.data.objects if ob.type == "ARMATURE" and ob != rig)
+    plain.hide_set(False)
+    plain.hide_viewport = False
+    bpy.data.objects.remove(rig)
+    activate(plain)
+    return plain
+
+
+def test_the_visible_hand_of_a_metarig(metarig: Any) -> None:
+    for name in ("hand.L", "palm.02.L", "f_middle.01.L", "f_pinky.03.L", "thumb.02.L"):
+        assert meant(metarig, name) == ARM
+    for name in ("foot.L", "toe.L", "heel.02.L"):
+        assert meant(metarig, name) == LEG
+    for name in ("forehead.L", "eye.L", "breast.L", "spine"):
+        click(metarig, name)
+        refuses(bpy.ops.fabrik.limb_add, saying=f"“{name}” is not part of a limb: click a hand")
+    (item,) = add(metarig, "f_middle.02.L", use_finger=True)
+    assert item.bone == "f_middle.03.L"
+
+
+FK_ARM = ["upper_arm_fk.L", "forearm_fk.L", "MCH-hand_fk.L"]
+FK_LEG = ["thigh_fk.L", "shin_fk.L", "MCH-foot_fk.L"]
+
+
+def test_every_bone_of_a_generated_limb_means_its_controls(rigify: Any) -> None:
+    arm = ("hand_ik.L", "hand_fk.L", "MCH-hand_fk.L", "ORG-hand.L", "DEF-hand.L")
+    for name in (*arm, "palm.L", "f_index.01_master.L", "f_middle.02.L", "DEF-f_ring.03.L"):
+        assert meant(rigify, name) == FK_ARM
+    above = ("upper_arm_fk.L", "forearm_fk.L", "DEF-forearm.L.001", "upper_arm_ik_target.L")
+    for name in (*above, "upper_arm_parent.L", "MCH-forearm_ik.L", "shoulder.L"):
+        assert meant(rigify, name) == FK_ARM[:2]
+    for name in ("foot_ik.L", "foot_fk.L", "foot_heel_ik.L", "toe_fk.L", "DEF-toe.L"):
+        assert meant(rigify, name) == FK_LEG
+
+
+@pytest.mark.parametrize("clicked", ["hand_ik.L", "foot_ik.R", "upper_arm_fk.R"])
+def test_what_is_seen_of_a_generated_rig_stays_and_then_follows(rigify: Any, clicked: str) -> None:
+    """With IK Stretch at 0: Blender stretches bones that FK controls do not."""
+    for bone in rigify.pose.bones:
+        bone.ik_stretch = 0.0
+    side = clicked[-2:]
+    for name, place in (("hand_ik", (0.05, -0.2, 0.1)), ("foot_ik", (0.0, 0.15, 0.1))):
+        rigify.pose.bones[name + side].location = place
+    update()
+    seen = [bone.name for bone in rigify.data.bones if bone.name.startswith("DEF-")]
+    before = shown(rigify, seen)
+
+    (item,) = add(rigify, clicked)
+
+    assert item.state == "REACHED"
+    assert apart(before, shown(rigify, seen)) < 2e-3
+    end, root = ("foot", "thigh") if clicked[0] == "f" else ("hand", "upper_arm")
+    start = shown(rigify, seen)[f"DEF-{end}{side}"].translation.copy()
+    way = 0.2 * (shown(rigify, seen)[f"DEF-{root}{side}"].translation - start)
+    pull(rigify, item, way)
+    assert item.state == "REACHED"
+    moved = shown(rigify, seen)[f"DEF-{end}{side}"].translation - start
+    assert (moved - way).length < 1e-3
+
+
+def test_controls_are_named_as_an_animator_calls_the_limb(rigify: Any) -> None:
+    (item,) = add(rigify, "hand_ik.L")
+    assert (item.name, item.subtarget, item.pole_subtarget) == (
+        "hand.L",
+        "hand IK.L",
+        "hand Pole.L",
+    )
+    left, right = add(rigify, "foot_fk.L", use_both_sides=True)[1:]
+    assert [left.subtarget, right.subtarget] == ["foot IK.L", "foot IK.R"]
+    assert rigify.data.bones.active.name == "foot IK.L"
+
+
+def test_a_generated_limb_whose_switch_is_animated_is_refused_and_left(rigify: Any) -> None:
+    parents = [rigify.pose.bones[f"upper_arm_parent.{side}"] for side in "LR"]
+    parents[1].keyframe_insert('["IK_FK"]', frame=1)
+    bones = rigify.data.bones.keys()
+    click(rigify, "hand_ik.L", "hand_ik.R")
+    refuses(bpy.ops.fabrik.limb_add, saying="“IK_FK” of “upper_arm_parent.R” is animated")
+    assert [parent["IK_FK"] for parent in parents] == [0.0, 0.0]
+    assert not rigify.fabrik.constraints and rigify.data.bones.keys() == bones
+
+
+def test_undo_gives_a_generated_rig_its_switch_back(rigify: Any) -> None:
+    click(rigify, "hand_ik.L")
+    bpy.ops.ed.undo_push(message="before")
+    bpy.ops.fabrik.limb_add("EXEC_DEFAULT", True)
+    parent = "upper_arm_parent.L"
+    assert rigify.pose.bones[parent]["IK_FK"] == 1.0
+    bpy.ops.ed.undo()
+    assert bpy.data.objects["rig"].pose.bones[parent]["IK_FK"] == 0.0
+
+
+def test_a_human_with_ik_of_its_own_says_what_to_move() -> None:
+    rig = load("m2m_human.blend")
+    activate(rig)
+    for collection in rig.data.collections_all:
+        collection.is_visible = True
+    for name in ("hand_l", "index_03_l", "CTRL_Arm_L", "POLEARM_L", "DRV_forearm_L", "upperarm_l"):
+        click(rig, name)
+        refuses(
+            bpy.ops.fabrik.limb_add,
+            saying="“DRV_forearm_L” is posed by its constraint “IK”: move its target “CTRL_Arm_L”",
+        )
+    click(rig, "ball_leaf_r")
+    refuses(bpy.ops.fabrik.limb_add, saying="“DRV_shin_R” is posed by .* “CTRL_ILLEG_R”")
+    assert not rig.fabrik.constraints
+
+
+def test_the_bones_of_a_human_for_games() -> None:
+    rig = load("m2m_human-addon-animations.glb")
+    still(rig)
+    arm = ["DEF-upper_arm.L", "DEF-forearm.L", "DEF-hand.L"]
+    for name in ("DEF-hand.L", "DEF-f_index.02.L", "DEF-thumb.03.L"):
+        assert meant(rig, name) == arm
+    for name in ("DEF-foot.R", "DEF-toe.R"):
+        assert meant(rig, name) == ["DEF-thigh.R", "DEF-shin.R", "DEF-foot.R"]
+
+
+def test_prefixes_and_suffixes_of_rigs_are_not_in_names() -> None:
+    rig = make_human(False)
+    rig.data.bones["hand.L"].name = "DEF-hand.L"
+    rig.data.bones["foot.R"].name = "ORG-foot_fk.R"
+    left, right = add(rig, "DEF-hand.L", "ORG-foot_fk.R", controls="EMPTY")
+    assert [left.name, right.name] == ["hand.L", "foot.R"]
+    assert [left.target.name, right.pole_target.name] == ["hand.L Target", "foot.R Pole"]
+
+
+def test_bones_that_follow_controls_mean_these_controls() -> None:
+    """As where each deforming bone copies a bone of a second skeleton."""
+    rig = make_human(False)
+    plain = {b.name: (b.head_local.copy(), b.parent and b.parent.name) for b in rig.data.bones}
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for name, (head, parent) in plain.items():
+        bone = rig.data.edit_bones.new(f"CTRL-{name}")
+        bone.head, bone.tail = head, rig.data.edit_bones[name].tail
+        bone.parent = rig.data.edit_bones.get(f"CTRL-{parent}")
+        bone.use_deform = False
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for name in plain:
+        con: Any = rig.pose.bones[name].constraints.new("COPY_TRANSFORMS")
+        con.target, con.subtarget = rig, f"CTRL-{name}"
+    update()
+    for name in ("hand.L", "CTRL-hand.L"):
+        assert meant(rig, name) == [f"CTRL-{bone}" for bone in ARM]
+    (item,) = add(rig, "hand.L")
+    before = shown(rig, ["hand.L"])["hand.L"].translation.copy()
+    pull(rig, item, (0.0, -0.05, 0.0))
+    moved = shown(rig, ["hand.L"])["hand.L"].translation - before
+    assert (moved - Vector((0.0, -0.05, 0.0))).length < 1e-3
+
+
+def test_a_chain_that_nothing_follows_is_refused() -> None:
+    rig = make_human(False)
+    dress(
+        rig,
+        ghost=("chest", (0.0, 0.3, 1.3)),
+        ghost2=("ghost", (0.0, 0.5, 1.3)),
+        ghost3=("ghost2", (0.0, 0.7, 1.25)),
+    )
+    for name in ("ghost", "ghost2", "ghost3"):
+        rig.data.bones[name].use_deform = False
+    click(rig, "ghost3")
+    refuses(bpy.ops.fabrik.limb_add, saying="Nothing that is seen follows “ghost3”")
+    assert not rig.fabrik.constraints
