@@ -184,9 +184,11 @@ class Hip(PrePassBone):
         if is_same and time in self._foreseen_at:
             return self._foreseen_at[time]
         stride = max(1, round(track.rate * LOOKED))
-        ease, down, high, near = (
-            stride * max(2, round(span / LOOKED)) for span in (EASE, SEEN_DOWN, SEEN_UP, FOLLOW)
+        ease, down, high = (
+            stride * max(2, round(span * track.rate / stride))
+            for span in (EASE, SEEN_DOWN, SEEN_UP)
         )
+        near = stride * max(2, round(FOLLOW / LOOKED))
         # The same frames whatever the time is.
         middle = range(stride * ceil((time - ease) / stride), floor(time + ease) + 1, stride)
         over = _wider(middle, ease + stride)
