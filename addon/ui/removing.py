@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 
+from ..blender.errors import ProblemError
 from ..loop.property_kinds import defined
+from .refusing import Working
 from .selecting import Handle, select_alone
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 KEEP_CONTROLS = defined(
     "Keep Controls",
@@ -17,6 +23,22 @@ KEEP_CONTROLS = defined(
     options={"SKIP_SAVE"},
 )
 """The option of operators that remove constraints."""
+
+
+class Removing(Working):
+    """An operator whose options stay in the redo panel after it has removed what it asks for."""
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """Return whether the operator can run, or was the last one: Blender asks before a redo."""
+        last = list(cast(Any, context.window_manager).operators)[-1:]
+        return bool(last and last[0].bl_idname == cls.__name__) or super().poll(context)
+
+    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Remove it, or say why that is impossible."""
+        if reason := self.refusal(context):
+            return self.fail(ProblemError(reason))
+        return super().execute(context)
 
 
 def select_remaining(context: bpy.types.Context, tips: Sequence[Handle]) -> None:

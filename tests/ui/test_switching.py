@@ -14,6 +14,9 @@ CONTROL = f"{HAND} IK"
 MIDDLE = (300, 200, 1000, 600)
 """Where menus open, on the screen."""
 
+F1, F3 = "67", "69"
+"""The keys themselves: by their names, Alt comes with them."""
+
 OPENED = "__import__('webbrowser').opened"
 
 
@@ -90,7 +93,7 @@ class TestSwitching:
     def test_a_search_for_switch_finds_it(self, window):
         have_limb(window)
         before = window.settled()
-        window.key("F3")
+        window.key(F3)
         window.drawn(before, MIDDLE, 20_000)
         window.settled()
         window.type("switch")
@@ -175,7 +178,7 @@ class TestTheManual:
         window.move(window.find(button))
         window.settled()
 
-        window.key("F1")
+        window.key(F1)
 
         window.until(OPENED)
         (url,) = window.ask(OPENED)

@@ -19,7 +19,7 @@ from ...ui.refusing import (
     tweak_refusal,
 )
 from ...ui.registering import registering
-from ...ui.removing import KEEP_CONTROLS
+from ...ui.removing import KEEP_CONTROLS, Removing
 from ...ui.wording import length_text
 from .recognizing import fill, inner_joints, recognize_parts
 from .removing import forget_removed, remove
@@ -169,7 +169,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
         layout.prop(self, "animation")
 
 
-class FABRIK_OT_character_remove(CharacterOperator, bpy.types.Operator):
+class FABRIK_OT_character_remove(Removing, bpy.types.Operator):
     """Remove everything that setting up added."""
 
     bl_idname = "fabrik.character_remove"

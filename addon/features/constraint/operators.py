@@ -29,7 +29,7 @@ from ...ui.adding import AddWithTargetOperator, MakingControls, Selection, known
 from ...ui.following import Place, places_of
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
 from ...ui.registering import registering
-from ...ui.removing import KEEP_CONTROLS, select_remaining
+from ...ui.removing import KEEP_CONTROLS, Removing, select_remaining
 from ...ui.sections import has_tip
 
 
@@ -141,7 +141,7 @@ class FABRIK_OT_constraint_add(AddWithTargetOperator, bpy.types.Operator):
         return msg("“{bone}” reaches for “{subtarget}”", bone=bone, subtarget=target)
 
 
-class FABRIK_OT_constraint_remove(Working, bpy.types.Operator):
+class FABRIK_OT_constraint_remove(Removing, bpy.types.Operator):
     """Remove the active constraint and its animation."""
 
     bl_idname = "fabrik.constraint_remove"
@@ -184,7 +184,7 @@ def _clear_refusal(context: bpy.types.Context) -> str:
     return ""
 
 
-class FABRIK_OT_ik_clear(Working, bpy.types.Operator):
+class FABRIK_OT_ik_clear(Removing, bpy.types.Operator):
     """Remove the constraints of the selected bones, and Blender's IK as its own operator does."""
 
     bl_idname = "fabrik.ik_clear"

@@ -395,3 +395,34 @@ def test_remove_set_up_keeps_what_is_used_and_all_if_asked() -> None:
     count = len(bpy.data.objects)
     assert bpy.ops.fabrik.character_remove(keep_controls=True) == {"FINISHED"}
     assert (len(bpy.data.objects), len(rig.fabrik.constraints)) == (count, 0)
+
+
+def test_the_redo_panel_is_offered_after_the_last_one_is_removed() -> None:
+    """Blender shows it, and repeats the operator, only if that could run again."""
+    from addon.ui.removing import Removing
+
+    class Last:
+        bl_idname = "FABRIK_OT_ik_clear"
+
+    rig = make_human(False)
+    add(rig, "hand.L", controls="BONE")
+    clear(rig, "hand.L")
+    operators = {cls.__name__: cls for cls in Removing.__subclasses__()}
+    assert set(operators) == {
+        "FABRIK_OT_constraint_remove",
+        "FABRIK_OT_ik_clear",
+        "FABRIK_OT_character_remove",
+    }
+
+    class Manager:
+        operators = (Last(),)
+
+    class Context:
+        window_manager = Manager()
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(bpy.context, name)
+
+    assert operators["FABRIK_OT_ik_clear"].poll(Context())
+    Last.bl_idname = "POSE_OT_paste"
+    assert not operators["FABRIK_OT_ik_clear"].poll(Context())
