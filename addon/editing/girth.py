@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import hypot
 from typing import Any, Final, cast
 
@@ -69,13 +69,12 @@ def _radii(ob: Any, armature: bpy.types.Object, bone: str) -> Iterator[float]:
     to_armature = armature.matrix_world.inverted_safe() @ ob.matrix_world
     if ob.parent == armature and ob.parent_type == "BONE":
         if ob.parent_bone == bone:
-            yield from _off(posed.matrix.inverted_safe() @ to_armature, ob.data.vertices)
+            yield from _off(posed.matrix.inverted_safe() @ to_armature, _some(ob.data.vertices))
         return
     group = ob.vertex_groups.get(bone)
     if group is not None:
         to_bone = posed.bone.matrix_local.inverted_safe() @ to_armature
-        stride = max(1, len(ob.data.vertices) // MOST)
-        moved = [one for one in ob.data.vertices[::stride] if _weight(one, group.index) > 0.5]
+        moved = [one for one in _some(ob.data.vertices) if _weight(one, group.index) > 0.5]
         yield from _off(to_bone, moved)
 
 
@@ -83,8 +82,12 @@ def _weight(vertex: Any, group: int) -> float:
     return next((one.weight for one in vertex.groups if one.group == group), 0.0)
 
 
-def _off(to_bone: Matrix, vertices: Any) -> Iterator[float]:
-    stride = max(1, len(vertices) // MOST)
-    for vertex in vertices[::stride]:
+def _some(vertices: Any) -> list[Any]:
+    """Return vertices, evenly chosen; Blender 4.2 has no slices with steps."""
+    return [vertices[i] for i in range(0, len(vertices), max(1, len(vertices) // MOST))]
+
+
+def _off(to_bone: Matrix, vertices: Iterable[Any]) -> Iterator[float]:
+    for vertex in vertices:
         place: Any = to_bone @ vertex.co
         yield hypot(place.x, place.z)

@@ -43,7 +43,8 @@ class ShownChain:
 
     Attributes:
         name: Name of the constraint.
-        is_active: Whether it is the active constraint.
+        is_active: Whether it is the active constraint of the active object, or of the armature that
+            this is a target or pole of.
         joints: Heads of its bones, root first, and the tip.
         at_end: Indices of the joints that are at the end of their limit.
         tip: The point that is moved to the target: the tip, or for a look-at the end of its gaze at
@@ -192,7 +193,9 @@ def _shown(
     frames = [rig.now.frame(bone) for bone in _bones_of(chain)]
     local = _joints(chain, frames)
     joints = tuple(point_in(rig.world, joint) for joint in local)
-    is_active = layer.objects.active == armature and settings(armature).active_index == chain.item
+    owners = {armature, *(aim.object for aim in (chain.target, chain.pole) if aim is not None)}
+    is_shown = settings(armature).active_index == chain.item
+    is_active = is_shown and layer.objects.active in owners
     tip = joints[-1]
     aim = tip
     if chain.target is not None:

@@ -267,6 +267,8 @@ def test_the_reach_is_shown_out_of_reach_or_where_it_is_asked_for(addon: ModuleT
 
     assert not has_shell()
     assert has_shell(with_reach=True)
+    rigs.activate(target)
+    assert has_shell(with_reach=True)  # As while it is dragged.
     target.location = (0, 5.0, 2.0)
     update()
     assert has_shell()
