@@ -10,7 +10,7 @@ import bpy
 
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError, listed
-from ..blender.messages import COMMA, joined, msg
+from ..blender.messages import COMMA, CONTEXT, joined, msg
 from ..editing import constraints as editing
 from ..editing.controls import refuse_uneditable, uneditable_problem, use_bones
 from ..loop.properties import FabrikConstraint, settings
@@ -268,6 +268,7 @@ class AddWithTargetOperator(MakingControls, AddMotionOperator):
     others: str = defined(
         "Selected Bones",
         "What the selected bones are, in addition to the active one",
+        translation_context=CONTEXT,
         items=(
             (
                 "AUTO",

@@ -72,6 +72,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
     bend: str = defined(
         "Bend",
         "Side to which elbows and knees bend where the pose does not tell",
+        translation_context=CONTEXT,
         items=(
             (
                 "AUTO",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import bpy
 
 from ...blender.errors import ProblemError
-from ...blender.messages import Message, msg
+from ...blender.messages import CONTEXT, Message, msg
 from ...loop import plan
 from ...loop.properties import FabrikConstraint, settings
 from ...loop.property_kinds import ItemList, defined
@@ -46,6 +46,7 @@ class FABRIK_OT_switch(Spanning, bpy.types.Operator):
     to: str = defined(
         "To",
         "What the constraints are switched to",
+        translation_context=CONTEXT,
         items=(
             ("TOGGLE", "Toggle", "Switch to IK from FK, and to FK from IK"),
             ("FK", "FK", "Rotate the bones"),
