@@ -10,7 +10,7 @@ import bpy
 from ..blender.messages import shown
 from ..editing.constraints import active_constraint
 from ..loop import plan
-from ..loop.properties import settings
+from ..settings.properties import settings
 from ..ui.adding import MOTION_OPERATORS
 from ..ui.following import shown_armature
 from .keymap import PIE

@@ -12,8 +12,8 @@ import fabrik_solver
 from ..blender.messages import msg, shown
 from ..editing import defaults
 from ..editing.defaults import FabrikDefaults
-from ..loop.properties import scene_settings
-from ..loop.property_kinds import group, register_class
+from ..settings.definitions import group, register_class
+from ..settings.properties import scene_settings
 from ..ui.layout import Layout
 from . import manual
 from .keymap import SHORTCUTS

@@ -10,7 +10,7 @@ from mathutils import Euler, Matrix, Vector
 from fabrik_solver.core.vectors import ORIGIN
 
 from ..blender.skeleton import vector
-from ..loop.joint_properties import FabrikJoint
+from ..settings.joints import FabrikJoint
 from .flexion import Flexion
 
 ALIGNED = 1e-3

@@ -18,9 +18,9 @@ from ..blender.limbs import common_name, limb_length
 from ..blender.skeleton import skeleton_of
 from ..loop import dependencies, plan
 from ..loop.chain_plan import ChainPlan
-from ..loop.properties import FabrikConstraint, free_name, settings
 from ..loop.registry import MOTIONS
 from ..loop.solving import solve_constraint
+from ..settings.properties import FabrikConstraint, free_name, settings
 from . import offset
 from .defaults import apply_defaults
 from .flexion import remember

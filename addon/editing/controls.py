@@ -19,7 +19,7 @@ from ..blender.errors import ChoiceError
 from ..blender.limbs import common_name
 from ..blender.messages import msg
 from ..blender.skeleton import upright
-from ..loop.properties import settings
+from ..settings.properties import settings
 from .girth import skins_of
 from .lifting import set_down
 from .placing import link_beside

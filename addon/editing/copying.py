@@ -11,8 +11,8 @@ from ..blender.errors import ProblemError
 from ..blender.messages import joined, msg
 from ..blender.skeleton import skeleton_of
 from ..loop import plan
-from ..loop.properties import FabrikConstraint, free_name, settings
-from ..loop.property_values import values_of
+from ..settings.properties import FabrikConstraint, free_name, settings
+from ..settings.values import values_of
 from . import constraints as editing
 from .flexion import remember
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import bpy
 
-from ..loop.properties import FabrikConstraint
-from ..loop.property_kinds import definitions_of, register_class
-from ..loop.property_values import default_of, settings_in
+from ..settings.definitions import definitions_of, register_class
+from ..settings.properties import FabrikConstraint
+from ..settings.values import default_of, settings_in
 
 PACKAGE = __name__.rpartition(".editing.")[0]
 """The name under which Blender has the add-on, whether as an extension or not."""

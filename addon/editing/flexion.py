@@ -36,9 +36,9 @@ from ..blender.rotation import channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..loop import plan
 from ..loop.bend_side import stored_flexion
-from ..loop.joints import limit_of
-from ..loop.properties import FabrikConstraint, settings
 from ..loop.registry import MOTIONS
+from ..settings.joint_limits import limit_of
+from ..settings.properties import FabrikConstraint, settings
 
 SAMPLES: Final = 64
 """The most frames of a clip that are looked at."""

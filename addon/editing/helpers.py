@@ -14,7 +14,7 @@ from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.relations import active_constraints, deformers, driver_inputs
 from ..blender.skeleton import skeleton_of
-from ..loop.properties import settings
+from ..settings.properties import settings
 
 
 def is_helper(armature: bpy.types.Object, bone: str) -> bool:

@@ -21,7 +21,7 @@ from ..blender.limbs import common_name, end_of
 from ..blender.messages import msg
 from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of, upright, vector
-from ..loop.properties import FabrikConstraint, settings
+from ..settings.properties import FabrikConstraint, settings
 from . import constraints as editing
 from .bending import hinge_values
 from .controls import refuse_uneditable, use_bones

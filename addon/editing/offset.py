@@ -25,8 +25,8 @@ from ..blender.errors import ProblemError
 from ..blender.limbs import next_joint
 from ..blender.moving import place_of
 from ..blender.skeleton import Point, matrix3, matrix_frame, skeleton_of, vector
-from ..loop import changes
-from ..loop.properties import FabrikConstraint
+from ..settings import notifications
+from ..settings.properties import FabrikConstraint
 
 SOLVED = ("REACHED", "OUT_OF_REACH", "LIMITED")
 """The states of a constraint that has posed its chain."""
@@ -73,7 +73,7 @@ def take(item: FabrikConstraint) -> None:
     _last_set[_key(item)] = (*item.offset_location, *item.offset_rotation)
 
 
-@changes.ends
+@notifications.ends
 def take_if_new(item: FabrikConstraint) -> None:
     """Set the offset of a constraint whose tip or target has been assigned.
 
@@ -86,7 +86,7 @@ def take_if_new(item: FabrikConstraint) -> None:
         take_if_possible(item)
 
 
-@changes.offset
+@notifications.offset
 def take_if_possible(item: FabrikConstraint) -> None:
     """Set the offset, unless there is no bone or target yet."""
     try:

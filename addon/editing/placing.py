@@ -29,7 +29,7 @@ from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
 from ..blender.limbs import next_joint
 from ..blender.skeleton import skeleton_of, vector
-from ..loop.properties import settings
+from ..settings.properties import settings
 
 
 def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:

@@ -12,7 +12,7 @@ from ..blender.access import pose_bones
 from ..blender.animation import actions
 from ..blender.errors import ProblemError
 from ..blender.refusals import tweak_problem
-from ..loop.properties import settings
+from ..settings.properties import settings
 from . import constraints as editing
 from .controls import remove_bones, remove_empty_action
 from .playing import staged

@@ -9,7 +9,7 @@ import bpy
 
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
-from ..loop.properties import settings
+from ..settings.properties import settings
 
 Control = tuple[bpy.types.Object, str]
 """An object and the name of its bone, empty for the object itself."""

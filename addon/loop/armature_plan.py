@@ -9,11 +9,11 @@ import bpy
 
 from ..blender.animation import is_animated
 from ..blender.skeleton import Skeleton, skeleton_of
+from ..settings.properties import FabrikSettings, keys_of, settings
 from . import deferred, dependencies
 from .chain_plan import ChainPlan
 from .fk_pose import FkReader
 from .pre_pass import PrePassBone
-from .properties import FabrikSettings, keys_of, settings
 from .registry import LISTS, pre_pass_of
 from .resolving import plan_chain
 from .write import PoseWriter

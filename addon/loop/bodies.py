@@ -15,9 +15,9 @@ from ..blender.curves import split_bone_path
 from ..blender.relations import Node, constraint_point, node_at, parents, walk_dependencies
 from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Point, Skeleton, skeleton_of
+from ..settings.properties import settings
 from .chain_plan import ChainPlan, Hold, Tie
 from .pre_pass import PrePassBone
-from .properties import settings
 from .tree_plan import Unit
 
 MOVING = {*KIND_OF, "delta_location", "delta_rotation_euler", "delta_rotation_quaternion"}

@@ -21,8 +21,8 @@ from fabrik_solver.core.vectors import ORIGIN, Mat3, Vec, add
 
 from ..blender.errors import ProblemError
 from ..blender.messages import label
+from ..settings.properties import AnimatedSettings, settings_form
 from .chain_plan import ChainPlan, ChainPose, FkState, MotionContext, StartPose, aim_of
-from .properties import AnimatedSettings, settings_form
 from .registry import MOTIONS, SOLVER_NAMES
 from .results import Report, explanation
 from .solved_pose import SolvedPose

@@ -22,8 +22,8 @@ from fabrik_solver.core.vectors import (
 from ..blender.errors import ProblemError
 from ..blender.rotation import LOCATION, SCALE, Run
 from ..blender.skeleton import Point, Skeleton
-from .joints import IkSettings, Joints
-from .properties import AnimatedSettings, FabrikConstraint, Item, settings
+from ..settings.joint_limits import IkSettings, Joints
+from ..settings.properties import AnimatedSettings, FabrikConstraint, Item, settings
 from .results import Report, SolveResult
 from .solved_pose import SolvedPose
 

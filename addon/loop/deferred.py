@@ -13,8 +13,8 @@ import bpy
 
 from ..blender.access import pose_bones
 from ..blender.listeners import on_invalidate
-from . import changes
-from .properties import free_name, keys_of, settings
+from ..settings import notifications
+from ..settings.properties import free_name, keys_of, settings
 from .registry import LISTS
 
 _noted: dict[tuple[int, str, str], tuple[bpy.types.ID, object, object]] = {}
@@ -58,7 +58,7 @@ def planned() -> set[int]:
 def apply() -> set[int]:
     """Apply the deferred writes; return the armatures with renamed list items."""
     renamed: set[int] = set()
-    with changes.following():
+    with notifications.following():
         while _noted:
             (_, path, name), (block, before, value) = _noted.popitem()
             with suppress(ReferenceError, ValueError):  # It was removed.

@@ -12,9 +12,9 @@ import bpy
 from ..blender import dependency_driver
 from ..blender.dependency_driver import Source, existing_bone
 from ..blender.listeners import on_invalidate
-from . import changes
-from .properties import settings
-from .property_values import pointed
+from ..settings import notifications
+from ..settings.properties import settings
+from ..settings.values import pointed
 from .registry import LISTS
 
 
@@ -29,7 +29,7 @@ _shown: list[int] = []
 """The scenes that windows showed when an armature was scheduled last."""
 
 
-@changes.structure
+@notifications.structure
 def note(block: bpy.types.ID) -> None:
     """Schedule `declare` for an armature before the next update."""
     if isinstance(block, bpy.types.Object):

@@ -13,8 +13,8 @@ from ..blender.listeners import on_invalidate
 from ..blender.meshes import note_changes
 from ..blender.skeleton import skeleton_of
 from ..blender.updates import Updates, changed_in, geometry_in, tagged_in
+from ..settings.notifications import take_followed
 from .ahead import agrees, compose_all, take_solved_ahead
-from .changes import take_followed
 from .evaluated import Evaluated
 from .plan import Plan, current, discard, known
 from .read import SceneSnapshot, SnapshotAhead

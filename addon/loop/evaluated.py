@@ -13,7 +13,7 @@ from fabrik_solver import Frame
 from ..blender.access import pose_bones
 from ..blender.rotation import PoseChannels, Rows, floats
 from ..blender.skeleton import matrix_frame
-from .properties import settings, settings_form
+from ..settings.properties import settings, settings_form
 
 
 class Evaluated:

@@ -29,10 +29,10 @@ from ..blender.rotation import (
     transfer,
 )
 from ..blender.skeleton import Skeleton
+from ..settings.joint_limits import IkSettings, ik_settings
+from ..settings.muting import influence_overrides
+from ..settings.properties import AnimatedSettings, settings_form
 from .evaluated import Evaluated
-from .joints import IkSettings, ik_settings
-from .muting import influence_overrides
-from .properties import AnimatedSettings, settings_form
 
 
 class ChannelGroup(NamedTuple):

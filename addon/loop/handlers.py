@@ -30,7 +30,8 @@ from ..blender.updates import (
     tag_animation,
     tagged_in,
 )
-from . import changes, dependencies, plan, timing
+from ..settings import notifications
+from . import dependencies, plan, timing
 from .ahead import solve_ahead
 from .evaluate import Update, evaluate, is_foreign, unseen
 from .registry import note_update
@@ -172,7 +173,7 @@ def _catch_up(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt:
     if not is_frame_change and have_hidden_bones_changed(depsgraph):
         plan.discard(skeletons=True)
     present = plan.current_after_writes() if depsgraph.mode == "VIEWPORT" else plan.current()
-    changed = changes.take_followed()
+    changed = notifications.take_followed()
     if (changed or not present.is_declared) and depsgraph.mode == "VIEWPORT":
         changed |= _declare_dependencies()
     if not is_frame_change:

@@ -25,10 +25,10 @@ from ..blender.errors import contained
 from ..blender.relations import Node, node_at, parents, walk_dependencies
 from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Skeleton, skeleton_of
+from ..settings.properties import settings
 from .chain_plan import ChainPlan, GoalSource
 from .fk_pose import FkReader, Varying
 from .pre_pass import PrePassBone
-from .properties import settings
 from .tree_plan import Unit, chains_of
 
 OBJECT_CHANNELS = {*KIND_OF, "delta_location", "delta_scale"}

@@ -24,14 +24,15 @@ from ..blender.skeleton import (
     have_skeletons_changed,
     skeletons_by_name,
 )
-from . import changes, deferred, dependencies
+from ..settings import notifications
+from ..settings.properties import settings, settings_form
+from . import deferred, dependencies
 from .armature_plan import ArmaturePlan, has_settings, plan_armature
 from .bodies import tie_to_bodies
 from .chain_plan import ChainPlan
 from .fk_pose import FkReader
 from .lookahead import Lookahead, driver_count, lookahead_of
 from .order import Order
-from .properties import settings, settings_form
 from .tree_plan import Unit, chains_of
 from .write import PoseWriter
 
@@ -180,7 +181,7 @@ def discard(skeletons: bool = False) -> None:
         _examined.clear()
 
 
-@changes.structure
+@notifications.structure
 def discard_of(block: bpy.types.ID) -> None:
     """Discard the plans of an armature object, or of all objects that use armature data."""
     _discard([uid for uid, own in _armatures.items() if block.session_uid in own.uids])

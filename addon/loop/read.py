@@ -19,11 +19,11 @@ from ..blender.curves import Sampler
 from ..blender.errors import report_once
 from ..blender.rotation import PoseChannels, Rows
 from ..blender.skeleton import Skeleton, matrix_frame
+from ..settings.properties import FabrikConstraint, settings
 from .chain_plan import ChainPlan, GoalSource
 from .evaluated import Evaluated
 from .fk_pose import FkPose, FkReader
 from .plan import Plan
-from .properties import FabrikConstraint, settings
 from .unevaluated import Unevaluated, animated_from, object_frame, object_place
 
 T = TypeVar("T")

@@ -12,11 +12,11 @@ import bpy
 
 from ..blender.errors import contained
 from ..blender.skeleton import Skeleton
-from . import properties
+from ..settings import properties
+from ..settings.definitions import TypedDefinition
+from ..settings.properties import SOLVER_ITEMS, FabrikConstraint, FabrikSettings
 from .chain_plan import ChainPlan, Motion
 from .pre_pass import PrePassBone
-from .properties import SOLVER_ITEMS, FabrikConstraint, FabrikSettings
-from .property_kinds import TypedDefinition
 
 
 @dataclass(frozen=True, kw_only=True)

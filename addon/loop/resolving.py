@@ -17,12 +17,12 @@ from ..blender.messages import channel_name, msg
 from ..blender.relations import active_constraints, constraint_point, replaces_pose
 from ..blender.rotation import KINDS, channel_of, runs_of
 from ..blender.skeleton import Point, Skeleton, skeleton_of
+from ..settings.joint_limits import joint_problem, joints_of
+from ..settings.properties import FabrikConstraint, settings
+from ..settings.values import pointed
 from . import deferred
 from .bend_side import bend_side
 from .chain_plan import ChainPlan
-from .joints import joint_problem, joints_of
-from .properties import FabrikConstraint, settings
-from .property_values import pointed
 from .registry import MOTIONS, resolve_reach
 
 

@@ -8,9 +8,9 @@ from fabrik_solver import Local
 from fabrik_solver.core.vectors import ORIGIN, Quat, Vec
 
 from ..blender.rotation import quaternion
+from ..settings.properties import AnimatedSettings
 from .evaluated import Evaluated
 from .fk_pose import FkPose
-from .properties import AnimatedSettings
 from .results import Report, SolveResult
 
 

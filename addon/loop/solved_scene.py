@@ -33,10 +33,10 @@ from ..blender.access import frame_rate, rest_bone
 from ..blender.relations import ROTATION_ONLY, active_constraints, constraint_point, is_predictable
 from ..blender.rotation import Rows
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
+from ..settings.properties import FabrikConstraint
 from .chain_plan import ChainPlan, Tie
 from .fk_pose import FkPose
 from .plan import Plan
-from .properties import FabrikConstraint
 from .read import SceneSnapshot
 from .results import SolveResult
 from .solved_pose import SolvedPose

@@ -34,8 +34,8 @@ from ..blender.rotation import (
     quaternion,
 )
 from ..blender.skeleton import Skeleton, matrix3, matrix_frame
+from ..settings.properties import settings, settings_form
 from .evaluated import Evaluated
-from .properties import settings, settings_form
 
 
 class Unevaluated(Evaluated):

@@ -30,8 +30,8 @@ from ..blender.rotation import (
     runs_of,
 )
 from ..blender.skeleton import Skeleton, forget_bones
+from ..settings.properties import FabrikConstraint, settings
 from .fk_pose import ChannelGroup, FkPose
-from .properties import FabrikConstraint, settings
 from .results import Report, SolveResult
 from .solved_pose import SolvedPose
 

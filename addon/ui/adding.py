@@ -13,8 +13,8 @@ from ..blender.errors import ProblemError, listed
 from ..blender.messages import COMMA, CONTEXT, joined, msg
 from ..editing import constraints as editing
 from ..editing.controls import refuse_uneditable, uneditable_problem, use_bones
-from ..loop.properties import FabrikConstraint, settings
-from ..loop.property_kinds import defined
+from ..settings.definitions import defined
+from ..settings.properties import FabrikConstraint, settings
 from .refusing import Working, armature_refusal
 
 if TYPE_CHECKING:

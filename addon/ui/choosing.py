@@ -9,7 +9,7 @@ import bpy
 
 from ..blender.errors import ProblemError
 from ..editing.constraints import chains_in, that_pose
-from ..loop.properties import settings
+from ..settings.properties import settings
 from .following import controls_of
 
 ACTIVE = ("Active", "Only the active constraint")

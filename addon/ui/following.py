@@ -11,7 +11,7 @@ from ..blender.access import session_uid
 from ..blender.listeners import on_invalidate, on_load
 from ..loop import plan
 from ..loop.chain_plan import ChainPlan
-from ..loop.properties import FabrikConstraint, FabrikSettings, settings
+from ..settings.properties import FabrikConstraint, FabrikSettings, settings
 
 Place = tuple[bpy.types.Object, int]
 """An armature, and the index of one of its constraints."""

@@ -16,8 +16,8 @@ from bl_ui.utils import PresetPanel as BlenderPresetPanel
 
 from ..blender.errors import ProblemError
 from ..editing.copying import set_values
-from ..loop.property_kinds import defined
-from ..loop.property_values import default_of, preset_names, values_of
+from ..settings.definitions import defined
+from ..settings.values import default_of, preset_names, values_of
 from .refusing import Refusing, Working
 
 if TYPE_CHECKING:

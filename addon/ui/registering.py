@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-from ..loop.property_kinds import register_class
+from ..settings.definitions import register_class
 from .refusing import end_running
 
 Entry = tuple[list[Any], Any]

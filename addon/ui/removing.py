@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 
 from ..blender.errors import ProblemError
-from ..loop.property_kinds import defined
+from ..settings.definitions import defined
 from .refusing import Working
 from .selecting import Handle, select_alone
 

@@ -10,8 +10,8 @@ import bpy
 from fabrik_solver import SOLVERS
 
 from ..blender.messages import shown
-from ..loop.properties import FabrikConstraint
 from ..loop.registry import MOTIONS
+from ..settings.properties import FabrikConstraint
 from .layout import Layout
 
 

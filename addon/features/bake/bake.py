@@ -19,8 +19,8 @@ from ...blender.rotation import QUATERNION, channel_of
 from ...blender.simplifying import ROUNDING, simplified, slopes
 from ...blender.turns import Numbers
 from ...editing import constraints as editing
-from ...loop.muting import muting
-from ...loop.properties import settings
+from ...settings.muting import muting
+from ...settings.properties import settings
 from .options import DISABLE, LEAVE, REMOVE, BakeOptions, check
 from .passes import Bake, Draft
 from .recording import ArmatureRecording, Recording, record

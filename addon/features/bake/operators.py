@@ -10,8 +10,8 @@ import bpy
 
 from ...blender.errors import ProblemError, listed
 from ...blender.messages import counted, msg
-from ...loop.properties import settings
-from ...loop.property_kinds import defined
+from ...settings.definitions import defined
+from ...settings.properties import settings
 from ...ui.choosing import ACTIVE, SELECTED, of_selection, shown_range
 from ...ui.following import shown_armature
 from ...ui.layout import ArmaturePanel, Layout

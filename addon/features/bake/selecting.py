@@ -16,9 +16,9 @@ from ...blender.skeleton import Skeleton
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan
 from ...loop.pre_pass import PrePassBone
-from ...loop.properties import settings
 from ...loop.results import OFF
 from ...loop.tree_plan import Unit
+from ...settings.properties import settings
 
 ConstraintRef = tuple[bpy.types.Object, int]
 """An armature, and the index of a constraint in its list."""

@@ -1,7 +1,7 @@
 """Setting up a character that comes without IK, in one step."""
 
-from ...loop.property_kinds import group
 from ...loop.registry import Feature
+from ...settings.definitions import group
 from . import operators
 from .settings import FabrikCharacter, FabrikPart
 

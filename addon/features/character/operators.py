@@ -7,7 +7,7 @@ import bpy
 from ...blender.errors import ProblemError
 from ...blender.messages import CONTEXT, counted, enumerated, joined, msg, recalled, store
 from ...editing.unused import AFTER_REMOVAL
-from ...loop.property_kinds import defined
+from ...settings.definitions import defined
 from ...ui.bending import evidence_of, told
 from ...ui.layout import REDO, Layout, SidebarPanel, draw_sentence
 from ...ui.refusing import (

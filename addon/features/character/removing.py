@@ -11,7 +11,7 @@ from ...editing import constraints as editing
 from ...editing.limb_adding import remove_hinges
 from ...editing.playing import staged
 from ...editing.unused import remove_unused
-from ...loop.properties import settings
+from ...settings.properties import settings
 from .recognizing import restore_switches
 from .settings import FabrikPart, character_settings, is_set_up
 

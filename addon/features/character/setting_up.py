@@ -21,8 +21,8 @@ from ...blender.skeleton import Point, skeleton_of, vector
 from ...editing.controls import new_armature, refuse_uneditable, use_bones
 from ...editing.limb_adding import shown_pose
 from ...editing.playing import go_to, returning, staged, updated
-from ...loop.muting import muting
-from ...loop.properties import settings
+from ...settings.muting import muting
+from ...settings.properties import settings
 from ..fk_ik.snap import SnapResult, restored_frame
 from ..fk_ik.span import Span
 from ..fk_ik.to_fk import SnapControl, snap_to_fk

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import bpy
 
-from ...loop.properties import settings
-from ...loop.property_kinds import BROWSING, ItemList, defined
+from ...settings.definitions import BROWSING, ItemList, defined
+from ...settings.properties import settings
 
 KIND_ITEMS = (
     ("ARM", "Arm", "Reach for a target with the hand, which takes its orientation", 0),

@@ -16,7 +16,7 @@ import bpy
 
 from ...blender.errors import ProblemError, listed
 from ...editing.playing import finish, staged
-from ...loop.properties import settings
+from ...settings.properties import settings
 from ..bake.files import refuse_irregular, refuse_long_path, replaced
 from ..bake.operators import armatures_of, summary
 from . import jobs, saving

@@ -14,8 +14,8 @@ from ...editing.controls import uneditable_problem
 from ...editing.known_limbs import Limb
 from ...editing.limb import find_limbs, other_limb
 from ...editing.limb_adding import LimbOptions, add_limbs
-from ...loop.properties import settings
-from ...loop.property_kinds import defined
+from ...settings.definitions import defined
+from ...settings.properties import settings
 from ...ui.adding import select_bones, tip_refusal
 from ...ui.bending import evidence_of, told
 from ...ui.layout import REDO, draw_sentence

@@ -22,9 +22,9 @@ from ...editing.defaults import (
 )
 from ...editing.unused import remove_constraints
 from ...loop import plan
-from ...loop.properties import SOLVER_ITEMS, FabrikConstraint, settings
-from ...loop.property_kinds import defined
 from ...loop.registry import MOTIONS
+from ...settings.definitions import defined
+from ...settings.properties import SOLVER_ITEMS, FabrikConstraint, settings
 from ...ui.adding import AddWithTargetOperator, MakingControls, Selection, known_objects
 from ...ui.following import Place, places_of
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal

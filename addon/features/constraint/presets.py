@@ -8,7 +8,7 @@ import bpy
 
 from ...blender.messages import msg
 from ...editing.constraints import active_constraint
-from ...loop.properties import FabrikConstraint
+from ...settings.properties import FabrikConstraint
 from ...ui.presets import AddPresetOperator, ApplyPresetOperator, PresetPanel
 from ...ui.refusing import active_armature, active_refusal
 from ...ui.registering import registering

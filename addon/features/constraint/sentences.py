@@ -16,7 +16,7 @@ from ...blender.skeleton import vector
 from ...editing.constraints import chains_in, is_on
 from ...loop.chain_plan import ChainPlan
 from ...loop.plan import known, partners
-from ...loop.properties import FabrikConstraint, settings
+from ...settings.properties import FabrikConstraint, settings
 from ...ui.following import controls_of
 
 ON_AXIS = msg(

@@ -1,7 +1,7 @@
 """Continuous chains: all frames of a shot are solved together, so that no joint jumps."""
 
-from ...loop.property_kinds import fixed, group
 from ...loop.registry import Feature
+from ...settings.definitions import fixed, group
 from . import panel
 from .shot import FabrikShot, resolve
 

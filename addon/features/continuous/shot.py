@@ -17,8 +17,8 @@ from fabrik_solver.motion import codec
 
 from ...blender.messages import msg
 from ...loop.chain_plan import ChainPlan, StartPose
-from ...loop.properties import FabrikConstraint
-from ...loop.property_kinds import stored
+from ...settings.definitions import stored
+from ...settings.properties import FabrikConstraint
 from ..simulation import history
 
 FORM = codec.Form(b"FABC", 1)

@@ -12,14 +12,14 @@ from ...blender.skeleton import Point
 from ...loop import plan
 from ...loop.chain import SOLVER_NAMES, goal_of, input_of, orientation_of, read_chain, stretch_of
 from ...loop.chain_plan import ChainPlan
-from ...loop.joints import ik_settings
-from ...loop.properties import settings
-from ...loop.property_values import values_of
 from ...loop.registry import MOTIONS
 from ...loop.solved_pose import SolvedPose
 from ...loop.solved_scene import SolvedScene
 from ...loop.tree import read_tree, solver_input
 from ...loop.tree_plan import TreePlan
+from ...settings.joint_limits import ik_settings
+from ...settings.properties import settings
+from ...settings.values import values_of
 from ..simulation import history
 from ..simulation.digest import Source
 from .shot import StoredPose, is_continuous, packed

@@ -24,8 +24,8 @@ from ...blender.limbs import named_chain
 from ...blender.messages import joined, msg
 from ...editing import constraints as editing
 from ...editing.placing import side_of_bend
-from ...loop.muting import muting
-from ...loop.properties import free_name, settings
+from ...settings.muting import muting
+from ...settings.properties import free_name, settings
 from .counterpart import (
     ANIMATED,
     from_native,

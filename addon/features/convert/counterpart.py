@@ -20,11 +20,11 @@ from ...blender.messages import label, msg
 from ...blender.refusals import joints_problem
 from ...blender.relations import active_constraints
 from ...blender.skeleton import skeleton_of
-from ...loop.joint_properties import FabrikJoint
-from ...loop.joints import AXES, FREE, ik_settings, joint_problem
-from ...loop.properties import FabrikConstraint
-from ...loop.property_values import default_of, settings_in
 from ...loop.registry import MOTIONS
+from ...settings.joint_limits import AXES, FREE, ik_settings, joint_problem
+from ...settings.joints import FabrikJoint
+from ...settings.properties import FabrikConstraint
+from ...settings.values import default_of, settings_in
 from ...ui.sections import is_exact
 
 NOT_LIMITED = (FREE, FREE, FREE)

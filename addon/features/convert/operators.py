@@ -8,7 +8,7 @@ import bpy
 
 from ...blender.errors import listed
 from ...blender.messages import counted, joined, msg
-from ...loop.property_kinds import defined
+from ...settings.definitions import defined
 from ...ui.choosing import WHICH_ITEMS, chosen, selected
 from ...ui.refusing import (
     Working,

@@ -37,7 +37,7 @@ from ...blender.rotation import (
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
 from ...loop.bend_side import bend_side
 from ...loop.evaluated import Evaluated
-from ...loop.joints import ik_settings, joint_problem, joints_of
+from ...settings.joint_limits import ik_settings, joint_problem, joints_of
 
 SOLVER, ITERATIONS, TOLERANCE = "FABRIK", 20, 1e-5
 

@@ -17,7 +17,7 @@ from ...blender.skeleton import Skeleton, skeleton_of
 from ...editing.constraints import chains_in, is_on
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan
-from ...loop.properties import settings
+from ...settings.properties import settings
 from .chain import ChainDrag
 from .target import TargetDrag
 

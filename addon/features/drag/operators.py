@@ -11,7 +11,7 @@ from fabrik_solver.core.vectors import ORIGIN, Vec, length
 from ...blender.errors import ProblemError
 from ...blender.messages import msg, shown
 from ...blender.skeleton import vector
-from ...loop.property_kinds import defined, register_class
+from ...settings.definitions import defined, register_class
 from ...ui.layout import Layout
 from ...ui.refusing import Refusing, armature_refusal, end_running
 from ...ui.reporting import say

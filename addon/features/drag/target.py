@@ -28,7 +28,7 @@ from ...blender.refusals import linked_problem
 from ...blender.relations import active_constraints
 from ...blender.skeleton import Point, vector
 from ...loop.chain_plan import ChainPlan
-from ...loop.properties import settings
+from ...settings.properties import settings
 
 REACHED = 1e-4
 """Maximum error of a freely moving target, as a fraction of the displacement."""

@@ -37,8 +37,8 @@ from ...editing.placing import aim_past, side_of_bend
 from ...loop.bend_side import bend_side
 from ...loop.chain_plan import ChainPlan, offset_turn
 from ...loop.evaluated import Evaluated
-from ...loop.properties import settings
-from ...loop.property_values import within_limits
+from ...settings.properties import settings
+from ...settings.values import within_limits
 
 STRAIGHT = 1e-4
 """Largest distance of the joints of a straight chain from its axis, as a fraction of its length.

@@ -9,7 +9,7 @@ import bpy
 
 from ...blender.errors import ProblemError
 from ...blender.messages import Message, msg
-from ...loop.property_kinds import defined
+from ...settings.definitions import defined
 from ...ui.choosing import WHICH_ITEMS, chosen, shown_range
 from ...ui.layout import Layout
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal

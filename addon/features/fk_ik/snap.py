@@ -26,8 +26,8 @@ from ...editing.playing import go_to, updated
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan
 from ...loop.evaluated import Evaluated
-from ...loop.properties import settings
 from ...loop.tree_plan import Unit
+from ...settings.properties import settings
 from .applying import posed_channels
 from .span import Span, refuse_unswitchable
 

@@ -11,7 +11,7 @@ from ...blender import animation
 from ...blender.errors import ProblemError
 from ...blender.keying import set_span
 from ...editing.playing import go_to, updated
-from ...loop.properties import settings
+from ...settings.properties import settings
 
 
 @dataclass(frozen=True)

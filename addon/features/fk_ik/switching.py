@@ -9,8 +9,8 @@ import bpy
 from ...blender.errors import ProblemError
 from ...blender.messages import CONTEXT, Message, msg
 from ...loop import plan
-from ...loop.properties import FabrikConstraint, settings
-from ...loop.property_kinds import ItemList, defined
+from ...settings.definitions import ItemList, defined
+from ...settings.properties import FabrikConstraint, settings
 from ...ui.choosing import WHICH_ITEMS, chosen, selected_in
 from ...ui.layout import Layout
 from ...ui.refusing import active_armature

@@ -23,9 +23,9 @@ from ...editing.constraints import is_on
 from ...editing.playing import updated
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan
-from ...loop.muting import full_influence, muting
-from ...loop.properties import settings
 from ...loop.tree_plan import TreePlan
+from ...settings.muting import full_influence, muting
+from ...settings.properties import settings
 from ...ui.sections import is_exact
 from .goal import PoleOffset, fk_goal
 from .snap import (

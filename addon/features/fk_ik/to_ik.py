@@ -15,7 +15,7 @@ from ...blender.rotation import KINDS, channel_of, continuous, mode_of
 from ...editing.constraints import is_on
 from ...editing.playing import updated
 from ...loop.chain_plan import ChainPlan
-from ...loop.muting import full_influence, muting
+from ...settings.muting import full_influence, muting
 from .applying import (
     ChannelKey,
     Values,

@@ -1,7 +1,7 @@
 """Free chains: the head follows the target and drags the rest along."""
 
-from ...loop.property_kinds import group
 from ...loop.registry import Feature
+from ...settings.definitions import group
 from . import operators
 from .follow import MOTION, FabrikFollow
 

@@ -32,10 +32,10 @@ from ...blender.messages import msg
 from ...blender.skeleton import Point
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
-from ...loop.properties import FabrikConstraint, settings
-from ...loop.property_kinds import fixed, stored
-from ...loop.property_values import values_of
 from ...loop.results import Report, explanation
+from ...settings.definitions import fixed, stored
+from ...settings.properties import FabrikConstraint, settings
+from ...settings.values import values_of
 from ..simulation import history
 from ..simulation.digest import Source
 from ..simulation.history import History

@@ -1,7 +1,7 @@
 """Walking legs: the walks of an armature, from their settings to keys."""
 
-from ...loop.property_kinds import BROWSING, OVERRIDABLE, ItemList, defined
 from ...loop.registry import Feature
+from ...settings.definitions import BROWSING, OVERRIDABLE, ItemList, defined
 from . import operators
 from .body import bodies_of
 from .settings import FabrikGait, FabrikGaitLeg, legs_of_walks

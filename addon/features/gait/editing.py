@@ -26,8 +26,8 @@ from ...editing.girth import beside_mesh
 from ...editing.known_limbs import fk_bones
 from ...editing.placing import new_empty
 from ...loop import plan
-from ...loop.properties import free_name, settings
 from ...loop.registry import MOTIONS
+from ...settings.properties import free_name, settings
 from .gait_plan import plans_of
 from .settings import FabrikGait, gait_settings
 

@@ -34,9 +34,9 @@ from ...blender.rays import Ground, Source, ground_of
 from ...blender.skeleton import Skeleton, matrix3, vector
 from ...loop import deferred
 from ...loop.chain_plan import ChainPlan
-from ...loop.properties import ends_of, settings
-from ...loop.property_values import check_choices
 from ...loop.resolving import bone_index
+from ...settings.properties import ends_of, settings
+from ...settings.values import check_choices
 from .settings import gait_settings
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ...blender.errors import listed
 from ...blender.messages import msg
 from ...blender.skeleton import matrix_frame
 from ...loop.chain_plan import ChainPlan
-from ...loop.properties import settings
+from ...settings.properties import settings
 from ..simulation import history
 from .editing import problem_of
 from .gait_plan import plans_of

@@ -9,8 +9,8 @@ import bpy
 
 from ...blender.errors import ProblemError
 from ...blender.messages import CONTEXT, Message, counted, joined, msg, shown
-from ...loop.properties import settings
-from ...loop.property_kinds import defined
+from ...settings.definitions import defined
+from ...settings.properties import settings
 from ...ui.adding import MOTION_OPERATORS
 from ...ui.layout import ArmaturePanel, Layout, draw_sentence
 from ...ui.presets import AddPresetOperator, ApplyPresetOperator, PresetPanel

@@ -8,8 +8,7 @@ import bpy
 
 from ...blender.axes import axis_items
 from ...blender.rays import source_items
-from ...loop.properties import FabrikSettings, settings
-from ...loop.property_kinds import (
+from ...settings.definitions import (
     OVERRIDABLE,
     ItemList,
     animated,
@@ -18,6 +17,7 @@ from ...loop.property_kinds import (
     stored,
     structure_changed,
 )
+from ...settings.properties import FabrikSettings, settings
 
 PATTERN_ITEMS = (
     (

@@ -20,7 +20,7 @@ from ...blender.messages import msg
 from ...blender.skeleton import Point
 from ...loop import plan
 from ...loop.chain_plan import Snapshot
-from ...loop.property_values import animated_form, now, plain_of
+from ...settings.values import animated_form, now, plain_of
 from .editing import problem_of
 from .gait_plan import GaitPlan, plans_of
 from .ground_anchor import GroundAnchor, anchor_of, written

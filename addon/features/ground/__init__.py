@@ -1,7 +1,7 @@
 """Feet on the ground: their goals, and the hip over them."""
 
-from ...loop.property_kinds import group
 from ...loop.registry import Feature
+from ...settings.definitions import group
 from . import operators
 from .goal import resolve_ground
 from .hips import hips_of

@@ -17,7 +17,7 @@ from ...blender.rotation import LOCATION
 from ...editing.constraints import chains_in
 from ...loop.chain_plan import ChainPlan
 from ...loop.plan import current
-from ...loop.properties import settings
+from ...settings.properties import settings
 from ..bake.goal_keys import (
     TargetBake,
     TargetBakeResult,

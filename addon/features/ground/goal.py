@@ -17,8 +17,8 @@ from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
 from ...loop import plan
 from ...loop.chain_plan import Aim, ChainPlan, Snapshot
-from ...loop.properties import FabrikConstraint, ends_of, settings
-from ...loop.property_values import check_choices
+from ...settings.properties import FabrikConstraint, ends_of, settings
+from ...settings.values import check_choices
 from ..simulation import history
 from .grounded_foot import Foothold, GroundedFoot
 from .knees import Knees

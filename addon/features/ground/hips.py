@@ -31,9 +31,9 @@ from ...blender.rotation import LOCATION
 from ...blender.skeleton import Point, Skeleton
 from ...loop.chain_plan import Aim, ChainPlan, Snapshot, aim_of, refuse_connected
 from ...loop.pre_pass import PrePassBone
-from ...loop.properties import settings
 from ...loop.resolving import bone_index
 from ...loop.results import NOTHING, SolveResult
+from ...settings.properties import settings
 from .goal import GroundGoal
 from .leg import joints_of, leg_length
 from .settings import FabrikGround, ground_settings

@@ -10,8 +10,8 @@ import bpy
 from ...blender.messages import CONTEXT, counted, msg, shown
 from ...blender.refusals import linked_problem
 from ...loop import plan
-from ...loop.properties import FabrikConstraint, settings
-from ...loop.property_kinds import defined
+from ...settings.definitions import defined
+from ...settings.properties import FabrikConstraint, settings
 from ...ui.layout import Layout
 from ...ui.refusing import Refusing, active_armature, armature_refusal, rest_refusal
 from ...ui.registering import registering

@@ -14,7 +14,7 @@ from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.rays import Cast, Ground
 from ...loop.chain_plan import ChainPlan, Snapshot
-from ...loop.property_values import check_animated
+from ...settings.values import check_animated
 from .settings import FabrikGround
 
 FARTHEST = 12.0

@@ -14,9 +14,9 @@ from ...blender.access import frame_rate
 from ...blender.skeleton import Point
 from ...loop import plan
 from ...loop.chain_plan import ChainPlan, aim_of
-from ...loop.properties import settings
 from ...loop.registry import MOTIONS
 from ...loop.solved_scene import SolvedScene
+from ...settings.properties import settings
 from ..simulation import history
 from .goal import GroundGoal
 from .grounded_foot import pose_of

@@ -8,8 +8,8 @@ import bpy
 
 from ...blender.axes import axis_items
 from ...blender.rays import source_items
-from ...loop.properties import FabrikConstraint
-from ...loop.property_kinds import animated, fixed, stored
+from ...settings.definitions import animated, fixed, stored
+from ...settings.properties import FabrikConstraint
 
 SOURCE_ITEMS = source_items({"OBJECT": 0, "COLLECTION": 1, "SCENE": 2})
 

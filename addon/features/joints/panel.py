@@ -8,8 +8,8 @@ import bpy
 
 from ...blender.access import pose_bones, rest_bone
 from ...blender.messages import msg, shown
-from ...loop.joint_properties import FabrikJoint
-from ...loop.joints import joint_problem
+from ...settings.joint_limits import joint_problem
+from ...settings.joints import FabrikJoint
 from ...ui.layout import Layout, draw_sentence
 from ...ui.registering import registering
 

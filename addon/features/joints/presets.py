@@ -14,9 +14,9 @@ from ...blender.refusals import joints_problem
 from ...editing.bending import needs_bend, turned_to
 from ...editing.copying import copy_joint, set_values
 from ...editing.flexion import Flexion, flexion_of, limb_flexion_of
-from ...loop.joint_properties import FabrikJoint
-from ...loop.property_kinds import defined
-from ...loop.property_values import values_of
+from ...settings.definitions import defined
+from ...settings.joints import FabrikJoint
+from ...settings.values import values_of
 from ...ui.presets import AddPresetOperator, ApplyPresetOperator, PresetPanel
 from ...ui.refusing import Asking
 from ...ui.registering import registering

@@ -10,7 +10,7 @@ import bpy
 from ...blender.errors import ChoiceError, ProblemError
 from ...blender.messages import COMMA, counted, joined, msg
 from ...blender.refusals import joints_problem
-from ...loop.property_kinds import defined
+from ...settings.definitions import defined
 from ...ui.refusing import Asking
 from ...ui.registering import registering
 from ...ui.wording import named

@@ -1,7 +1,7 @@
 """Look-at: chains that rotate so that their last bone points at the target."""
 
-from ...loop.property_kinds import group
 from ...loop.registry import Feature
+from ...settings.definitions import group
 from . import operators
 from .look import MOTION, FabrikLook
 

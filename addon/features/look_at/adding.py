@@ -18,7 +18,7 @@ from ...blender.limbs import common_name
 from ...blender.skeleton import vector
 from ...editing.constraints import add
 from ...editing.placing import new_empty
-from ...loop.properties import FabrikConstraint
+from ...settings.properties import FabrikConstraint
 from .look import look_of
 
 ALIGNED = 0.7

@@ -19,10 +19,10 @@ from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.skeleton import Point
 from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
-from ...loop.properties import FabrikConstraint
-from ...loop.property_kinds import animated, fixed
-from ...loop.property_values import check_choices, now
 from ...loop.results import Report
+from ...settings.definitions import animated, fixed
+from ...settings.properties import FabrikConstraint
+from ...settings.values import check_choices, now
 from .target_path import UntraceableError, places_at
 
 AXIS_ITEMS = axis_items("the bone's")

@@ -6,8 +6,8 @@ import bpy
 
 from ...blender.axes import axis_items
 from ...blender.messages import msg
-from ...loop.properties import FabrikConstraint
-from ...loop.property_kinds import defined
+from ...settings.definitions import defined
+from ...settings.properties import FabrikConstraint
 from ...ui.adding import MOTION_OPERATORS, AddWithTargetOperator, Selection, tip_refusal
 from ...ui.layout import Layout, draw_if
 from ...ui.registering import registering

@@ -25,10 +25,10 @@ from ...editing.bending import hinge_values, rolled_cone
 from ...editing.copying import IK_AXIS, add_with, set_values, values_of
 from ...editing.flexion import Stored, restore_flexions, stored_flexions
 from ...editing.placing import new_empty
-from ...loop.joint_properties import FabrikJoint
-from ...loop.joints import AXES
-from ...loop.properties import free_name, settings
 from ...loop.registry import MOTIONS
+from ...settings.joint_limits import AXES
+from ...settings.joints import FabrikJoint
+from ...settings.properties import free_name, settings
 
 MIRROR_X = Matrix.Diagonal((-1.0, 1.0, 1.0))
 """The reflection of armature space, and of the axes of symmetrized bones."""

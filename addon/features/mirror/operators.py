@@ -10,7 +10,7 @@ from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.refusals import joints_problem
 from ...editing import copying
-from ...loop.properties import settings
+from ...settings.properties import settings
 from ...ui.refusing import Working, active_armature, active_refusal
 from ...ui.registering import registering
 from ...ui.wording import named

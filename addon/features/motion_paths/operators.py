@@ -9,7 +9,7 @@ import bpy
 
 from ...blender.errors import ProblemError
 from ...blender.messages import counted, msg, shown
-from ...loop.property_kinds import defined
+from ...settings.definitions import defined
 from ...ui.layout import Layout, draw_sentence
 from ...ui.refusing import Refusing
 from ...ui.registering import registering

@@ -27,10 +27,10 @@ from ...editing.offset import SOLVED
 from ...editing.placing import size_of
 from ...loop.chain_plan import ChainPlan
 from ...loop.evaluated import Evaluated
-from ...loop.joints import ik_settings
 from ...loop.plan import Plan, known
-from ...loop.properties import FabrikConstraint, settings
 from ...loop.tree_plan import Unit, chains_of
+from ...settings.joint_limits import ik_settings
+from ...settings.properties import FabrikConstraint, settings
 from .shell import Shell
 
 NEAR_END = radians(0.5)

@@ -12,7 +12,7 @@ from fabrik_solver.core.vectors import Quat, Vec
 
 from ...blender.access import pose_bones
 from ...blender.skeleton import rest_of
-from ...loop.joints import ik_settings, joint_problem, joints_of
+from ...settings.joint_limits import ik_settings, joint_problem, joints_of
 from .chains import NEAR_END, ShownRig
 
 SIZE = 0.75

@@ -21,7 +21,7 @@ from ...blender.errors import report_once
 from ...blender.messages import COMMA, joined, label, msg, shown
 from ...loop import timing
 from ...loop.handlers import solve_in
-from ...loop.properties import STATE_ITEMS, scene_settings
+from ...settings.properties import STATE_ITEMS, scene_settings
 from ...ui.layout import Layout
 from ...ui.paint import (
     MARGIN,

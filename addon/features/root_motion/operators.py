@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import bpy
 
 from ...blender.messages import msg
-from ...loop.property_kinds import defined
+from ...settings.definitions import defined
 from ...ui.layout import Layout, SidebarPanel
 from ...ui.refusing import Asking, active_armature, armature_refusal
 from ...ui.registering import registering

@@ -1,7 +1,7 @@
 """Ropes: chains that hang between the root and the target."""
 
-from ...loop.property_kinds import group
 from ...loop.registry import Feature
+from ...settings.definitions import group
 from . import operators
 from .rope import MOTION, FabrikRope
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ...blender.messages import msg
-from ...loop.properties import FabrikConstraint
+from ...settings.properties import FabrikConstraint
 from ...ui.adding import MOTION_OPERATORS, AddWithTargetOperator
 from ...ui.layout import Layout, draw_if
 from ...ui.registering import registering

@@ -26,11 +26,11 @@ from ...blender.errors import ProblemError
 from ...blender.skeleton import Point, vector
 from ...blender.surface import Surface, surface_of
 from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
-from ...loop.joints import Joints
-from ...loop.properties import FabrikConstraint
-from ...loop.property_kinds import animated, fixed
-from ...loop.property_values import check_choices, now
 from ...loop.results import Report, explanation
+from ...settings.definitions import animated, fixed
+from ...settings.joint_limits import Joints
+from ...settings.properties import FabrikConstraint
+from ...settings.values import check_choices, now
 
 STRETCH_ITERATIONS = 20
 """The most iterations of FABRIK for a rope that stretches; a straight one needs none."""

@@ -1,7 +1,7 @@
 """Simulations: results that depend on more than one frame, stored in the file."""
 
-from ...loop.property_kinds import group
 from ...loop.registry import Feature
+from ...settings.definitions import group
 from . import operators, rendering, timeline
 from .history import note_updates
 from .settings import FabrikSimulation

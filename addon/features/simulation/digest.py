@@ -18,8 +18,8 @@ from ...blender.relations import active_constraints, walk_dependencies
 from ...blender.rotation import LOCATION, SCALE, channel_of, mode_of
 from ...blender.skeleton import Point
 from ...loop import plan
-from ...loop.properties import settings
-from ...loop.property_values import values_of
+from ...settings.properties import settings
+from ...settings.values import values_of
 
 Source = bpy.types.Object | Point
 """An object with all its bones, or a point: an object, or a bone with its parents."""

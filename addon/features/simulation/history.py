@@ -23,8 +23,8 @@ from ...blender.errors import ProblemError
 from ...blender.listeners import on_invalidate
 from ...blender.messages import msg, recalled
 from ...loop import plan
-from ...loop.properties import settings
 from ...loop.solved_scene import SolvedScene
+from ...settings.properties import settings
 from . import digest
 from .digest import Source
 

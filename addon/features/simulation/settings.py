@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import bpy
 
-from ...loop.properties import settings
-from ...loop.property_kinds import defined, fixed
+from ...settings.definitions import defined, fixed
+from ...settings.properties import settings
 from . import history
 
 STATES = (history.NONE, history.FRESH, history.STALE)

@@ -12,9 +12,9 @@ from ...blender.errors import ProblemError
 from ...blender.refusals import rest_problem
 from ...editing.playing import play, returning, staged
 from ...loop import plan
-from ...loop.muting import muting
-from ...loop.properties import settings
 from ...loop.solving import solve_armatures
+from ...settings.muting import muting
+from ...settings.properties import settings
 from . import history
 from .history import History, Simulated
 from .settings import simulation_of

@@ -1,7 +1,7 @@
 """Waves along chains, on top of their pose."""
 
-from ...loop.property_kinds import group
 from ...loop.registry import Feature
+from ...settings.definitions import group
 from . import operators
 from .wave import MOTION, FabrikWave
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ...blender.messages import msg
-from ...loop.properties import FabrikConstraint
+from ...settings.properties import FabrikConstraint
 from ...ui.adding import MOTION_OPERATORS, AddMotionOperator
 from ...ui.layout import Layout
 from ...ui.registering import registering

@@ -14,10 +14,10 @@ from fabrik_solver.motion.wave import Wave, pose_wave
 from ...blender.animation import driven
 from ...blender.messages import msg
 from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
-from ...loop.properties import FabrikConstraint
-from ...loop.property_kinds import animated, structure_changed
-from ...loop.property_values import now
 from ...loop.results import Report
+from ...settings.definitions import animated, structure_changed
+from ...settings.properties import FabrikConstraint
+from ...settings.values import now
 
 
 class FabrikWave(bpy.types.PropertyGroup):

@@ -14,7 +14,7 @@ from rigs import activate, add_constraint, go, link, make_chain, make_empty, upd
 
 from addon.blender.errors import ProblemError
 from addon.blender.rays import Ground, Hit, ground_of
-from addon.loop.properties import ends_of
+from addon.settings.properties import ends_of
 
 DOWN = (0.0, 0.0, -1.0)
 

@@ -272,7 +272,7 @@ JOINTS: dict[str, dict[str, Any]] = {
 
 
 def limit_of(rig: bpy.types.Object, bone: str) -> Any:
-    from addon.loop.joints import joints_of
+    from addon.settings.joint_limits import joints_of
 
     return joints_of([rig.pose.bones[bone]], [0]).limits[0]
 

@@ -61,7 +61,7 @@ def apply(rig: Any, preset: str, *names: str, **more: object) -> None:
 
 def allows(rig: Any, name: str, axis: Vector, angle: float) -> bool:
     """Return whether a joint may rotate about an axis of armature space from its rest pose."""
-    from addon.loop.joints import joints_of
+    from addon.settings.joint_limits import joints_of
 
     bone = rig.pose.bones[name]
     (limit,) = joints_of([bone], [0]).limits

@@ -92,7 +92,7 @@ def test_a_preset_that_does_not_fit_the_chain_says_so_in_the_state(scripts: Path
 
 @pytest.mark.parametrize("name", JOINTS)
 def test_a_joint_preset_limits_all_selected_bones(name: str, scripts: Path) -> None:
-    from addon.loop.joints import joint_problem
+    from addon.settings.joint_limits import joint_problem
 
     rig = pose_chain(4)
     rig.pose.bones["B1"].fabrik_joint.stiffness = 0.5
@@ -131,7 +131,7 @@ def test_users_add_and_remove_their_own(kind: str, scripts: Path) -> None:
 
 def test_a_preset_keeps_every_setting_but_what_the_constraint_is_for() -> None:
     from addon.editing.copying import values_of
-    from addon.loop.property_values import preset_names
+    from addon.settings.values import preset_names
 
     rig = pose_chain(1)
     add_constraint(rig, "B0")

@@ -12,7 +12,7 @@ import bpy
 def classes(addon: ModuleType) -> dict[str, Any]:
     """Return all registered classes of the extension by name."""
     from addon.app import PARTS
-    from addon.loop import properties
+    from addon.settings import properties
 
     return {
         cls.__name__: cls

@@ -17,7 +17,7 @@ from edits import PAIR, Step, insert, pair, select, torso
 from mathutils import Matrix, Vector
 from rigs import activate, go, make_armature, make_chain, make_empty, update
 
-from addon.loop.property_values import settings_in, values_of
+from addon.settings.values import settings_in, values_of
 
 SOLVERS = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK", "LOOK_AT", "ROPE", "FOLLOW", "WAVE")
 NAMES = ('a"]["b', "\\", 'pose.bones["B0"]', "ünïcödé", "new\nline", "a" * 60, "[0]", "  ", "%s{}")

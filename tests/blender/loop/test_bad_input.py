@@ -427,7 +427,7 @@ def test_a_quaternion_of_zeros_turns_a_bone_as_blender_turns_it(empty_file, turn
 
 def out_of_range(item):
     """Yield each number among the settings with what is below and above its range, and the end."""
-    from addon.loop.property_values import settings_in
+    from addon.settings.values import settings_in
 
     for prop in settings_in(type(item)):
         if prop.type in ("FLOAT", "INT") and not prop.is_array:

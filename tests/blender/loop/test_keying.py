@@ -8,7 +8,7 @@ from rigs import add_constraint, make_chain, make_empty, tip_world, update
 
 from addon.blender import animation
 from addon.blender.keying import set_keys, set_span
-from addon.loop.muting import full_influence, muting
+from addon.settings.muting import full_influence, muting
 
 
 def keys(ob, path, index):

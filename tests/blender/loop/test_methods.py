@@ -10,7 +10,7 @@ import bpy
 import pytest
 from rigs import add_constraint, make_chain, make_empty, tip_error, update
 
-from addon.loop.properties import SOLVER_ITEMS
+from addon.settings.properties import SOLVER_ITEMS
 from fabrik_solver import SOLVERS, Chain, Method
 from fabrik_solver.core.joint import Joint
 from fabrik_solver.core.two_bone import two_bone

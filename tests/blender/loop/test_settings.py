@@ -12,9 +12,9 @@ import pytest
 from rigs import activate, add_constraint, curves, go, make_armature, make_empty, update
 
 from addon.loop import plan
-from addon.loop.properties import FabrikConstraint
-from addon.loop.property_kinds import animated, fixed
-from addon.loop.property_values import now, settings_in, values_of
+from addon.settings.definitions import animated, fixed
+from addon.settings.properties import FabrikConstraint
+from addon.settings.values import now, settings_in, values_of
 
 GAIN = animated("Gain", "A number of the test", default=0.5, min=0.0, max=2.0)
 SWITCH = fixed("Switch", "A switch of the test", default=False)

@@ -10,9 +10,9 @@ import pytest
 from rigs import add_constraint, make_chain, make_empty, update
 
 from addon.loop import ahead, plan, solving
-from addon.loop.muting import muting
 from addon.loop.read import SceneSnapshot, SnapshotAhead
 from addon.loop.solved_scene import SolvedScene
+from addon.settings.muting import muting
 
 
 @pytest.fixture

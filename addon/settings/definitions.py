@@ -1,7 +1,7 @@
 """Definitions of settings: those that can be animated, and those that the plan depends on.
 
 A definition is the only place that lists a setting; everything that iterates over settings uses it
-through RNA (see `property_values`).
+through RNA (see `values`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bpy.props import (
 )
 
 from ..blender.messages import context_of
-from . import changes
+from . import notifications
 
 if TYPE_CHECKING:
     ItemList = bpy.types.bpy_prop_collection_idprop
@@ -56,10 +56,10 @@ def structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context
     armature = cast(bpy.types.Object | None, item.id_data)
     if armature is None:  # In the preferences.
         return
-    if changes.is_following():  # Planning does the rest.
-        changes.note_followed(armature)
+    if notifications.is_following():  # Planning does the rest.
+        notifications.note_followed(armature)
         return
-    changes.structure.notify(armature)
+    notifications.structure.notify(armature)
     armature.update_tag()
 
 

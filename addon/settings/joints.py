@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import bpy
 
-from . import changes
-from .property_kinds import FACTOR, OVERRIDABLE, Definition, defined
+from . import notifications
+from .definitions import FACTOR, OVERRIDABLE, Definition, defined
 
 LIMIT_ITEMS = (
     ("NONE", "None", "No limit", 0),
@@ -42,7 +42,7 @@ AXIS_ITEMS = (
 def _changed(item: bpy.types.PropertyGroup | bpy.types.Bone, _context: bpy.types.Context) -> None:
     """Discard the plan of all objects that use the armature, and tag it."""
     armature = cast(bpy.types.Armature, item.id_data)
-    changes.structure.notify(armature)
+    notifications.structure.notify(armature)
     armature.update_tag()
 
 

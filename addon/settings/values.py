@@ -1,6 +1,6 @@
 """Enumerating settings and reading their values through RNA.
 
-A setting is defined once, in its property group (see `property_kinds`). Copying, mirroring,
+A setting is defined once, in its property group (see `definitions`). Copying, mirroring,
 presets, conversion, and the inputs of solutions and simulations all use these functions.
 """
 

@@ -17,8 +17,8 @@ from mathutils import Euler, Vector
 from fabrik_solver import Cone, Hinge, Limit
 
 from ..blender.messages import msg
-from .joint_properties import FabrikJoint
-from .property_values import unknown_choice, within_limits
+from .joints import FabrikJoint
+from .values import unknown_choice, within_limits
 
 Range = tuple[float, float]
 

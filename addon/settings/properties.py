@@ -20,9 +20,8 @@ from bpy.props import (
 from fabrik_solver import METHODS
 
 from ..blender.access import shown_areas
-from . import changes
-from .joint_properties import FLEXION, FOUND_FLEXION, FabrikJoint
-from .property_kinds import (
+from . import notifications
+from .definitions import (
     BROWSING,
     FACTOR,
     FIXED,
@@ -36,7 +35,8 @@ from .property_kinds import (
     register_class,
     structure_changed,
 )
-from .property_values import Form, animated_form, forget_forms, pointed
+from .joints import FLEXION, FOUND_FLEXION, FabrikJoint
+from .values import Form, animated_form, forget_forms, pointed
 
 Item = tuple[str, str, str, int]
 """An enum item: identifier, name, tooltip, and the number that files and keys store."""
@@ -63,14 +63,14 @@ def _redraw_viewports(_item: bpy.types.PropertyGroup, _context: bpy.types.Contex
 def _ends_changed(item: FabrikConstraint, context: bpy.types.Context) -> None:
     """Discard the plan, and notify that the tip or target changed."""
     structure_changed(item, context)
-    if not changes.is_following():
-        changes.ends.notify(item)
+    if not notifications.is_following():
+        notifications.ends.notify(item)
 
 
 def _offset_switched(item: FabrikConstraint, context: bpy.types.Context) -> None:
     """Discard the plan, and notify that Keep Offset was enabled."""
     if item.use_offset:
-        changes.offset.notify(item)
+        notifications.offset.notify(item)
     structure_changed(item, context)
 
 

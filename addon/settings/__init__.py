@@ -1,0 +1,1 @@
+"""Settings: their definitions, their values, and notifications of their changes."""
