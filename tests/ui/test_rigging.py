@@ -115,7 +115,7 @@ class TestAddingLimbs:
         closed = window.settled()
         left, top, _, height = window.ask("box('HUD')")
         window.click((left + 12, top + height / 2))
-        window.drawn(closed, window.ask("box('HUD')"), CHANGED)
+        window.drawn(closed, window.ask("box('HUD')"), CHANGED // 4)
         window.settled()
         left, top, width, height = window.ask("box('HUD')")
 
@@ -144,7 +144,7 @@ class TestAddingLimbs:
         closed = window.settled()
         left, top, _, height = window.ask("box('HUD')")
         window.click((left + 12, top + height / 2))
-        window.drawn(closed, window.ask("box('HUD')"), CHANGED)
+        window.drawn(closed, window.ask("box('HUD')"), CHANGED // 4)
         window.settled()
         left, top, width, height = window.ask("box('HUD')")
 
