@@ -34,8 +34,8 @@ COLOURS = {
 """The colors of control bones by side: left is blue, the middle yellow, right red.
 
 Each has one for bones as they are, selected bones, and the active bone. Blender draws the first one
-darker by 50 of 255, and the last one by 80 while the bone is not selected. Most color sets of themes
-are hardly seen then on the gray of the viewport.
+darker by 50 of 255, and the last one by 80 while the bone is not selected. Most sets of themes are
+hardly seen then on the gray of the viewport.
 """
 
 WIDTH = 2.0

@@ -112,10 +112,11 @@ class TestAddingLimbs:
         window.click((left + 12, top + height / 2))
         window.drawn(closed, window.ask("box('HUD')"), CHANGED)
         window.settled()
-        left, top, width, height = window.ask("box('HUD')")
+        left, top, width, _ = window.ask("box('HUD')")
 
-        # Below the title are six rows, of which it is the third.
-        window.click((left + 0.6 * width, top + height * 3.5 / 7.2))
+        # It is the third row below the title.
+        scale = window.ask("bpy.context.preferences.system.ui_scale")
+        window.click((left + 0.6 * width, top + 88 * scale))
 
         window.until(f"{COUNT} == 2")
         bones = window.ask(f"[item.bone for item in {RIG}.fabrik.constraints]")
