@@ -29,14 +29,15 @@ COLLECTION = "IK Controls"
 """The bone collection of control bones."""
 
 COLOURS = {
-    1: ((0.45, 0.85, 1.0), (0.55, 0.88, 1.0), (0.85, 0.96, 1.0)),
-    0: ((0.98, 0.85, 0.25), (1.0, 0.90, 0.50), (1.0, 0.97, 0.80)),
-    -1: ((1.0, 0.64, 0.56), (1.0, 0.72, 0.65), (1.0, 0.91, 0.88)),
+    1: ((0.45, 0.85, 1.0), (0.55, 0.88, 1.0), (0.78, 0.94, 1.0)),
+    0: ((0.98, 0.85, 0.25), (1.0, 0.90, 0.45), (1.0, 0.96, 0.70)),
+    -1: ((1.0, 0.64, 0.56), (1.0, 0.70, 0.62), (1.0, 0.82, 0.75)),
 }
 """The colors of control bones by side: left is blue, the middle yellow, right red.
 
 Each has one for bones as they are, selected bones, and the active bone. Blender draws the first one
-darker by 50 of 255, so that most color sets of themes are hardly seen on the gray of the viewport.
+darker by 50 of 255, and the last one by 80 while the bone is not selected. Most sets of themes are
+hardly seen then on the gray of the viewport.
 """
 
 WIDTH = 2.0

@@ -17,9 +17,6 @@ SELECTED = "[bone.name for bone in bpy.context.selected_pose_bones or ()]"
 BONES = f"len({RIG}.pose.bones)"
 JOINT = "bpy.data.objects['Figure'].pose.bones['Forearm'].fabrik_joint"
 
-ROWS = 9.2
-"""How many rows the panel of Add IK Limb has, with its title."""
-
 STILL = 1e-4
 """The largest change of a bone's matrix that is not seen, in centimetres, of a limb of 54."""
 
@@ -117,10 +114,11 @@ class TestAddingLimbs:
         window.click((left + 12, top + height / 2))
         window.drawn(closed, window.ask("box('HUD')"), CHANGED // 4)
         window.settled()
-        left, top, width, height = window.ask("box('HUD')")
+        left, top, width, _ = window.ask("box('HUD')")
 
-        # Below the title are eight rows, of which it is the third.
-        window.click((left + 0.6 * width, top + height * 3.5 / ROWS))
+        # It is the third row below the title.
+        scale = window.ask("bpy.context.preferences.system.ui_scale")
+        window.click((left + 0.6 * width, top + 88 * scale))
 
         window.until(f"{COUNT} == 2")
         bones = window.ask(f"[item.bone for item in {RIG}.fabrik.constraints]")
@@ -148,8 +146,9 @@ class TestAddingLimbs:
         window.settled()
         left, top, width, height = window.ask("box('HUD')")
 
-        # Finger is the last row.
-        window.click((left + 0.6 * width, top + height * (ROWS - 0.7) / ROWS))
+        # Finger is the eighth row below the title.
+        scale = window.ask("bpy.context.preferences.system.ui_scale")
+        window.click((left + 0.6 * width, top + 198 * scale))
 
         last = FINGER.replace("2", "3")
         window.until(f"{COUNT} == 1 and {item}.bone == {last!r}")

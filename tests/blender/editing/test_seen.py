@@ -18,8 +18,9 @@ pytestmark = pytest.mark.usefixtures("empty_file")
 SEEN = 3.0
 """The least contrast of graphics, by the Web Content Accessibility Guidelines."""
 
-SHADE = 50 / 255
-"""By how much Blender draws the lines of bones that are not selected darker than their color."""
+SHADE, ACTIVE_SHADE = 50 / 255, 80 / 255
+"""By how much Blender draws the lines of bones that are not selected darker than their color, and
+those of the active one."""
 
 
 def add(rig: Any, bone: str, **options: object) -> Any:
@@ -161,7 +162,8 @@ def test_controls_stand_out_from_the_viewport(bone: str) -> None:
     shown = control.custom if control.palette == "CUSTOM" else sets[int(control.palette[5:]) - 1]
     darker = [max(0.0, part - SHADE) for part in shown.normal]
     kinds = [tuple(one) for one in (darker, shown.select, shown.active)]
-    for colour in kinds:
+    left_active = [max(0.0, part - ACTIVE_SHADE) for part in shown.active]
+    for colour in (*kinds, left_active):
         assert contrast(colour, ground) >= SEEN
     brightness = [luminance(colour) for colour in kinds]
     assert brightness == sorted(brightness), "what is selected is brighter"

@@ -401,7 +401,7 @@ def test_a_chain_is_shown_while_its_target_or_pole_is_selected(
 ) -> None:
     rigs.activate(bpy.data.objects[aim])
     assert len(shown()) == 1
-    assert not shown()[0].is_active
+    assert shown()[0].is_active  # As in the panel.
 
 
 def test_a_chain_in_pose_mode_is_shown(shown: Any, rig: Any) -> None:
