@@ -464,7 +464,7 @@ def pivoted(foot: Pose, root: Vec, ankle: Vec, sole: Sole, up: Vec, apart: float
         way = sub(root, add(ball, turned))
         size = length(way)
         gain = dot(way, cross(axis, turned)) / size if size > 0.0 else 0.0
-        if gain < LEAST_GAIN * length(lever):
+        if not gain >= LEAST_GAIN * length(lever):  # Not a number either.
             break
         angle = min(max(-MOST_RISE, angle + (size - apart) / gain), MOST_RISE)
         turned = rotate(quat_about(axis, angle), lever)
