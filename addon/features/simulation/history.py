@@ -169,13 +169,34 @@ def range_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, i
     By default these are those of the scene. What is simulated already stays in the range: a scene
     of which a part is rendered is not simulated again.
     """
-    simulation = cast(Any, settings(armature)).simulation
-    start, end = simulation.frame_start, simulation.frame_end
-    if start or end:
-        return start, end
+    if own := _own_range(armature):
+        return own
     start, end = scene.frame_start, scene.frame_end
     known = shown_range(armature)
     return (start, end) if known is None else (min(start, known[0]), max(end, known[1]))
+
+
+def _own_range(armature: bpy.types.Object) -> tuple[int, int] | None:
+    """Return the first and last frame that the user has set; None for those of the scene."""
+    simulation = cast(Any, settings(armature)).simulation
+    start, end = simulation.frame_start, simulation.frame_end
+    return (start, end) if start or end else None
+
+
+def is_short(armature: bpy.types.Object) -> bool:
+    """Return whether the scene has frames that a simulation should have, but does not.
+
+    Those that it has are no less right.
+    """
+    known = shown_range(armature)
+    if known is None or not armature.is_editable or _own_range(armature) is not None:
+        return False
+    return range_of(armature, bpy.context.scene) != known
+
+
+def is_due(armature: bpy.types.Object) -> bool:
+    """Return whether there is anything to simulate."""
+    return state(armature) != FRESH or is_short(armature)
 
 
 def data(armature: bpy.types.Object, owner: str) -> History | None:
@@ -363,14 +384,14 @@ def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
             history = _history(armature, one.owner)
             if isinstance(history, History):
                 key = digest_of(armature, one, (history.start, history.end)).key()
-                wanted = range_of(armature, bpy.context.scene)
-                is_whole = wanted == (history.start, history.end)
+                own = _own_range(armature)
+                is_whole = own is None or own == (history.start, history.end)
                 _fresh[uid][one.owner] = is_whole and key == history.key
     return _fresh[uid]
 
 
 def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
-    """Check the histories again whose inputs were updated, and all if the frame range was."""
+    """Check the histories again whose inputs were updated, and tell if the scene's range was."""
     global _frames
     if not _inputs:
         return
@@ -378,7 +399,6 @@ def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
     frames = scene.frame_start, scene.frame_end
     if frames != _frames:
         _frames = frames
-        _fresh.clear()
         _notify()
     updated = {session_uid(update.id) for update in depsgraph.updates}
     data_blocks.forget(updated)

@@ -236,7 +236,7 @@ def _draw_note(layout: Layout, armature: bpy.types.Object) -> None:
     """Draw the Simulate button, grey while the simulation is up to date."""
     if history.owners(armature):
         row = layout.row()
-        row.enabled = history.state(armature) != history.FRESH
+        row.enabled = history.is_due(armature)
         row.operator("fabrik.simulate", icon="FILE_REFRESH")
 
 

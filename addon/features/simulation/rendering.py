@@ -61,7 +61,7 @@ def outdated(scene: bpy.types.Scene) -> list[str]:
     """Return the names of a scene's armatures with outdated simulations."""
     plan.current()
     shown = [ob for ob in scene.objects if ob.type == "ARMATURE" and history.owners(ob)]
-    return [ob.name for ob in shown if history.state(ob) != history.FRESH]
+    return [ob.name for ob in shown if history.is_due(ob)]
 
 
 @persistent

@@ -180,7 +180,7 @@ def _is_among(run: _Run, items: dict[bpy.types.Object, set[int]]) -> bool:
 
 
 def _is_outdated(armature: bpy.types.Object) -> bool:
-    return bool(history.owners(armature)) and history.state(armature) != history.FRESH
+    return bool(history.owners(armature)) and history.is_due(armature)
 
 
 def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list[_Run]:
