@@ -19,8 +19,8 @@ TREES = {
     if "presets" not in file.relative_to(ADDON).parts[0]
 }
 
-READS_OWN_FOLDER = {"ui/presets.py"}
-"""The folder of the presets that are part of the extension."""
+READS_OWN_FOLDER = {"app/manual.py", "ui/presets.py"}
+"""The folders of the manual and of the presets that are part of the extension."""
 
 SAYS_ON_CONSOLE = {
     "blender/errors.py",

@@ -6,14 +6,11 @@ An action is a click, a key with its modifiers, or a choice in an open menu.
 from contextlib import nullcontext
 from dataclasses import dataclass
 
+from downloaded import COUNT, HAND, RIG, SELECTED, hand_at, have_character
 from figure import CHANGED, NEAR, POSE_MENU
 from window import SCREEN, Picture, Place, Window
 
-RIG = "bpy.data.objects['Downloaded']"
-COUNT = f"len({RIG}.fabrik.constraints)"
-HAND = "mixamorig:LeftHand"
 FINGER = "mixamorig:LeftHandIndex2"
-SELECTED = "[bone.name for bone in bpy.context.selected_pose_bones or ()]"
 BONES = f"len({RIG}.pose.bones)"
 JOINT = "bpy.data.objects['Figure'].pose.bones['Forearm'].fabrik_joint"
 
@@ -35,18 +32,6 @@ class Counting:
     def key(self, name: str) -> None:
         self.actions += 1
         self.window.key(name)
-
-
-def have_character(window: Window) -> Picture:
-    """Set a downloaded character on the stage, in Pose Mode with nothing selected."""
-    window.ask("prepare_downloaded()")
-    window.ask(f"face_hand({HAND!r})")
-    window.ask("remember('stage')")
-    return window.settled()
-
-
-def hand_at(window: Window) -> Place:
-    return window.ask(f"list(seen(middle('Downloaded', {HAND!r})))")
 
 
 def moved(window: Window, before: list[float]) -> float:

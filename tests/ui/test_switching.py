@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import pytest
+from downloaded import COUNT, HAND, RIG, SELECTED, hand_at, have_character
 from figure import CHANGED
-from test_rigging import COUNT, HAND, RIG, SELECTED, hand_at, have_character
 from window import ROOT, SCREEN, Window
 
 INFLUENCE = f"{RIG}.fabrik.constraints[0].influence"

@@ -10,6 +10,7 @@ from typing import Any
 import bpy
 import pytest
 from captured_bodies import make_body, seen_from_hip
+from captures import skip_without
 from mathutils import Vector
 from rendering import rendered
 from rigs import (
@@ -22,7 +23,6 @@ from rigs import (
     tip_world,
 )
 from shapes import make_terrain
-from test_ground_captures import skip_without
 from walkers import LAST, Height, flat, hills, make_ground, messages, stairs, states
 
 FRAMES = range(1, LAST + 1)

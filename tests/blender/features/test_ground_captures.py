@@ -6,17 +6,14 @@ import random
 from collections.abc import Callable
 from itertools import pairwise
 from math import atan, floor, pi, radians, sin
-from pathlib import Path
 from typing import Any
 
 import bpy
 import pytest
+from captures import skip_without
 from mathutils import Matrix, Quaternion, Vector
 from rigs import activate, add_constraint, evaluated, go, link, make_armature, make_empty, update
 from walkers import make_ground, messages, states
-
-CAPTURES = Path(__file__).resolve().parents[3].parent / "shared" / "data"
-"""Where captures and characters lie, if there are any."""
 
 RATE, STEP, STRIDE = 60, 1.1, 1.2
 """Frames a second, how many seconds a step takes, and how far it goes for a leg of 0.85."""
@@ -465,13 +462,6 @@ def test_foot_at_another_angle_than_at_rest_tells_less_of_the_floor(is_sitting: 
     found, other = (walk.tilted, walk.standing) if is_sitting else (walk.standing, walk.tilted)
     assert len(found) == 30 and not other
     assert found[0] == pytest.approx(-0.15 if is_sitting else -0.02, abs=1e-3)
-
-
-def skip_without(name: str) -> str:
-    path = CAPTURES / name
-    if not path.exists():
-        pytest.skip(f"{name} is not beside the checkout")
-    return str(path)
 
 
 def put_on_plane(
