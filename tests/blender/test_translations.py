@@ -142,7 +142,10 @@ def test_what_is_reported_is_shown_in_the_users_language() -> None:
                 continue
             said = node.args[-1]
             is_nothing = isinstance(said, ast.Constant) and said.value is None
-            if callee(said) != "shown" and not is_nothing and ast.unparse(said) != "_draw_keys":
+            # What `say` reports is shown before it is shortened.
+            if is_nothing or ast.unparse(said) == "_draw_keys" or name.endswith("reporting.py"):
+                continue
+            if callee(said) != "shown":
                 lost.append(f"{name}:{node.lineno}: {ast.unparse(node)}")
     assert not lost
 
