@@ -6,7 +6,7 @@ An action is a click, a key with its modifiers, or a choice in an open menu.
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from downloaded import COUNT, HAND, RIG, SELECTED, hand_at, have_character
+from character import COUNT, HAND, RIG, SELECTED, hand_at, have_character
 from figure import CHANGED, NEAR, POSE_MENU
 from window import SCREEN, Picture, Place, Window
 

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import pytest
-from downloaded import COUNT, HAND, RIG, SELECTED, hand_at, have_character
+from character import COUNT, HAND, RIG, SELECTED, hand_at, have_character
 from figure import CHANGED
 from window import ROOT, SCREEN, Window
 
