@@ -163,24 +163,27 @@ def group(name: str, description: str) -> Any:
 
 
 _taken: dict[tuple[str, str], dict[str, Definition]] = {}
-"""The definitions of each class, by its module and name: Blender 4.2 crashes at exit if a registered
-class has them as attributes."""
+"""The definitions of each class, by its module and name.
+
+Blender 4.2 crashes at exit if they are attributes of a registered class.
+"""
 
 
 def definitions_of(cls: type[Any]) -> dict[str, TypedDefinition]:
     """Return the properties that a class defines, by name: the type of the value, and the rest."""
-    own = vars(cls)
     taken = _taken.setdefault((cls.__module__, cls.__qualname__), {})
-    for name in own.get("__annotations__", ()):
-        if isinstance(own.get(name), Definition):
-            taken[name] = own[name]
-    for name in taken.keys() & own.keys():
-        delattr(cls, name)
-    scope = vars(sys.modules[cls.__module__]) if taken else {}
-    kinds = {name: own["__annotations__"][name] for name in taken if name in own["__annotations__"]}
+    for name, value in [*vars(cls).items()]:
+        if isinstance(value, Definition):
+            taken[name] = value
+            delattr(cls, name)
+    if not taken:
+        return {}
+    kinds = vars(cls)["__annotations__"]
+    scope, own = vars(sys.modules[cls.__module__]), dict(vars(cls))
     return {
-        name: (eval(kind, scope, dict(own)) if isinstance(kind, str) else kind, taken[name])
+        name: (eval(kind, scope, own) if isinstance(kind, str) else kind, taken[name])
         for name, kind in kinds.items()
+        if name in taken
     }
 
 

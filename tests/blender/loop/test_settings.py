@@ -42,9 +42,9 @@ def defined(addon: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     with monkeypatch.context() as patched:
         for cls in (FabrikConstraint, FabrikWave):
             patched.setitem(cls.__annotations__, "gain", float)
-            patched.setattr(cls, "gain", GAIN, raising=False)
+            cls.gain = GAIN  # Registering takes it away again.
         patched.setitem(FabrikConstraint.__annotations__, "switch", bool)
-        patched.setattr(FabrikConstraint, "switch", SWITCH, raising=False)
+        FabrikConstraint.switch = SWITCH
         addon.register()
         yield
         addon.unregister()
