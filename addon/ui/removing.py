@@ -9,6 +9,7 @@ import bpy
 from bpy.props import BoolProperty
 
 from ..blender.errors import ProblemError
+from ..loop import plan
 from .refusing import Working
 from .selecting import Handle, select_alone
 
@@ -38,6 +39,7 @@ class Removing(Working):
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Remove it, or say why that is impossible."""
+        plan.current()  # At a redo there is none, as the undo before it has discarded it.
         if reason := self.refusal(context):
             return self.fail(ProblemError(reason))
         return super().execute(context)
