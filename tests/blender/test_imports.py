@@ -13,8 +13,9 @@ PACKAGES = {"addon": ROOT, "fabrik_solver": ROOT / "solver" / "src"}
 """Where each package lies."""
 
 PROGRAM = """
-import importlib, os, sys
+import gc, importlib, os, sys
 import bpy
+gc.disable()  # What it would find of each of the copies takes a fifth of the time.
 sys.path[:0] = {path!r}
 for name in {names!r}:
     for known in [one for one in sys.modules if one.split(".")[0] in {packages!r}]:
