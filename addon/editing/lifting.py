@@ -10,6 +10,7 @@ from fabrik_solver.core.vectors import ORIGIN, Vec, sub
 
 from ..blender.moving import move_to, place_of
 from ..loop.chain_plan import ChainPlan
+from ..loop.solved_scene import SolvedScene
 from ..loop.solving import solve_armatures
 from .constraints import chains_in
 from .playing import updated
@@ -22,10 +23,17 @@ def lifts_of(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> tuple[Vec, Vec
         depsgraph: The depsgraph, up to date.
         chain: The chain.
     """
-    ties = chain.target_tie, chain.pole_tie
-    if ties == (None, None):
+    if not _is_tied(chain):
         return ORIGIN, ORIGIN
-    solved = solve_armatures(depsgraph, [chain.rig.object])
+    return _lifts(solve_armatures(depsgraph, [chain.rig.object]), chain)
+
+
+def _is_tied(chain: ChainPlan) -> bool:
+    return (chain.target_tie, chain.pole_tie) != (None, None)
+
+
+def _lifts(solved: SolvedScene, chain: ChainPlan) -> tuple[Vec, Vec]:
+    ties = chain.target_tie, chain.pole_tie
     target, pole = (ORIGIN if tie is None else solved.lift(chain, tie) for tie in ties)
     return target, pole
 
@@ -39,10 +47,12 @@ def set_down(armature: bpy.types.Object, indices: Iterable[int]) -> None:
     """
     depsgraph = updated()
     wanted = set(indices)
-    moved = False
-    for chain in [chain for chain in chains_in(armature) if chain.item in wanted]:
-        lifts = lifts_of(depsgraph, chain)
-        for point, lift in zip((chain.target, chain.pole), lifts, strict=True):
+    tied = [chain for chain in chains_in(armature) if chain.item in wanted and _is_tied(chain)]
+    if not tied:
+        return
+    solved, moved = solve_armatures(depsgraph, [armature]), False
+    for chain in tied:
+        for point, lift in zip((chain.target, chain.pole), _lifts(solved, chain), strict=True):
             if point is not None and lift != ORIGIN:
                 move_to(depsgraph, point, sub(place_of(depsgraph, point)[1], lift), None)
                 moved = True

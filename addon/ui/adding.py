@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import bpy
 
-from ..blender.access import pose_bones
 from ..blender.errors import ProblemError, listed
 from ..blender.messages import COMMA, CONTEXT, joined, msg
 from ..editing import constraints as editing
@@ -16,6 +15,7 @@ from ..editing.controls import refuse_uneditable, uneditable_problem, use_bones
 from ..settings.definitions import defined
 from ..settings.properties import FabrikConstraint, settings
 from .refusing import Working, armature_refusal
+from .selecting import select_alone
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -109,16 +109,6 @@ def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
     return ""
 
 
-def select_bones(armature: bpy.types.Object, names: Sequence[str]) -> None:
-    """Select bones alone, and make the first one active."""
-    for bone in pose_bones(armature):
-        # Since 5.0 pose bones are selected, before that their bones.
-        owner = bone if hasattr(bone, "select") else bone.bone
-        owner.select = bone.name in names
-    data: Any = armature.data
-    data.bones.active = data.bones[names[0]]
-
-
 class MakingControls(Working):
     """An operator that makes targets or poles: from the interface, control bones.
 
@@ -173,7 +163,8 @@ class MakingControls(Working):
         """
         empties = [ob for ob in bpy.data.objects if ob.session_uid not in known]
         if empties and self.controls == "BONE":
-            select_bones(armature, use_bones(armature, indices, armature, self.word, empties))
+            names = use_bones(armature, indices, armature, self.word, empties)
+            select_alone(bpy.context, [(armature, name) for name in names])
 
 
 def known_objects() -> set[int]:

@@ -123,7 +123,8 @@ class TestTheTop:
         have(window)
         across, _ = lines(window)
         top = named(all_rows(window, across), *TOP)
-        window.move((60, 500))
+        beside = (60, 500)
+        window.move(beside)
         window.settled()
         window.ask(f"link_figure({str(FOLDER / 'linked.blend')!r})")
         window.until(f"{ITEM}.state == 'REACHED'")
@@ -134,7 +135,7 @@ class TestTheTop:
         for _, high, low in top:
             window.click((across, (high + low) / 2))
             window.settled()
-        window.move((across, top[0][1] - 40))
+        window.move(beside)
         assert window.ask(f"({ITEM}.influence, {ITEM}.pole_target is None)") == [1.0, True]
         assert window.settled().differing(shown) < 100
 

@@ -16,11 +16,12 @@ from ...editing.limb import find_limbs, other_limb
 from ...editing.limb_adding import LimbOptions, add_limbs
 from ...settings.definitions import defined
 from ...settings.properties import settings
-from ...ui.adding import select_bones, tip_refusal
+from ...ui.adding import tip_refusal
 from ...ui.bending import evidence_of, told
 from ...ui.layout import REDO, draw_sentence
 from ...ui.refusing import Asking
 from ...ui.registering import registering
+from ...ui.selecting import select_alone
 
 
 def _bone_refusal(context: bpy.types.Context) -> str:
@@ -154,7 +155,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         items: Any = settings(armature).constraints
         settings(armature).active_index = indices[0]
         if options.bones:
-            select_bones(armature, [items[i].subtarget for i in indices])
+            select_alone(context, [(armature, items[i].subtarget) for i in indices])
         tips = listed([items[i].bone for i in indices])
         targets = listed([items[i].subtarget or items[i].target.name for i in indices])
         done = msg("Added IK to {tips}: move {targets}", tips=tips, targets=targets)

@@ -9,30 +9,14 @@ from typing import Any
 import bpy
 import pytest
 from humans import make_human
-from operating import click_bone, enter_pose_mode, select_bone
+from operating import add_limbs, click_bones, enter_pose_mode
 from rigs import activate, curves, evaluated, go, make_chain, make_empty, update
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
 
-def click(rig: Any, *names: str) -> None:
-    """Select bones alone, and make the first one active, in Pose Mode."""
-    if rig.mode != "POSE":
-        enter_pose_mode(rig)
-    for bone in rig.pose.bones:
-        select_bone(rig, bone.name, bone.name in names)
-    click_bone(rig, names[0])
-    update()
-
-
-def add(rig: Any, *names: str, **options: object) -> None:
-    click(rig, *names)
-    assert bpy.ops.fabrik.limb_add(**options) == {"FINISHED"}
-    update()
-
-
 def clear(rig: Any, *names: str, **options: object) -> None:
-    click(rig, *names)
+    click_bones(rig, *names)
     assert bpy.ops.fabrik.ik_clear(**options) == {"FINISHED"}
     update()
 
@@ -55,7 +39,7 @@ def test_nothing_is_left_and_adding_again_gives_the_same_names(controls: str) ->
     before = contents()
     names = []
     for _ in range(3):
-        add(rig, "hand.L", controls=controls)
+        add_limbs(rig, "hand.L", controls=controls)
         item = rig.fabrik.constraints[0]
         names.append((item.target.name, item.subtarget, item.pole_target.name, item.pole_subtarget))
         clear(rig, "hand.L")
@@ -71,13 +55,13 @@ def test_nothing_is_left_and_adding_again_gives_the_same_names(controls: str) ->
 def test_the_button_in_the_panel_does_the_same_from_the_control() -> None:
     rig = make_human(False)
     before = contents()
-    add(rig, "hand.L", controls="BONE")
+    add_limbs(rig, "hand.L", controls="BONE")
     assert [bone.name for bone in bpy.context.selected_pose_bones] == ["hand IK.L"]
     assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
     assert contents() == before
     assert bpy.context.active_pose_bone.name == "hand.L", "it can be added again at once"
     assert [bone.name for bone in bpy.context.selected_pose_bones] == ["hand.L"]
-    add(rig, "hand.L", controls="EMPTY")
+    add_limbs(rig, "hand.L", controls="EMPTY")
     bpy.ops.object.mode_set(mode="OBJECT")
     activate(rig.fabrik.constraints[0].target)
     update()
@@ -89,7 +73,7 @@ def test_the_button_in_the_panel_does_the_same_from_the_control() -> None:
 @pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
 def test_they_can_be_kept(controls: str) -> None:
     rig = make_human(False)
-    add(rig, "hand.L", controls=controls)
+    add_limbs(rig, "hand.L", controls=controls)
     before = contents()
     clear(rig, "hand.L", keep_controls=True)
     assert not rig.fabrik.constraints
@@ -100,12 +84,12 @@ def test_they_can_be_kept(controls: str) -> None:
 
 def test_their_keys_go_and_those_of_other_bones_stay() -> None:
     rig = make_human(False)
-    add(rig, "hand.L", controls="BONE")
+    add_limbs(rig, "hand.L", controls="BONE")
     for name in ("hand IK.L", "hand Pole.L", "spine"):
         rig.pose.bones[name].keyframe_insert("location", frame=3)
     clear(rig, "hand.L")
     assert {curve.data_path for curve in curves(rig)} == {'pose.bones["spine"].location'}
-    add(rig, "hand.R", controls="EMPTY")
+    add_limbs(rig, "hand.R", controls="EMPTY")
     rig.fabrik.constraints[0].target.keyframe_insert("location", frame=3)
     count = len(bpy.data.actions)
     clear(rig, "hand.R")
@@ -120,7 +104,7 @@ def test_the_fk_pose_comes_back_and_unkeyed_poses_stay() -> None:
     names = rig.pose.bones.keys()
     posed: Any = evaluated(rig)
     before = [posed.pose.bones[name].matrix.copy() for name in names]
-    add(rig, "hand.L", controls="BONE")
+    add_limbs(rig, "hand.L", controls="BONE")
     rig.pose.bones["hand IK.L"].location = (0.1, 0.1, -0.1)
     update()
     clear(rig, "hand.L")
@@ -135,7 +119,7 @@ def test_what_the_user_made_stays() -> None:
     target = make_empty()
     activate(rig)
     enter_pose_mode(rig)
-    click(rig, "B2")
+    click_bones(rig, "B2")
     target.select_set(True)
     assert bpy.ops.fabrik.constraint_add() == {"FINISHED"}
     clear(rig, "B2")
@@ -146,7 +130,7 @@ def test_a_target_that_plus_added_goes() -> None:
     rig = make_chain(3)
     before = set(bpy.data.objects.keys())
     enter_pose_mode(rig)
-    click(rig, "B2")
+    click_bones(rig, "B2")
     assert bpy.ops.fabrik.constraint_add() == {"FINISHED"}
     assert bpy.ops.fabrik.pole_add() == {"FINISHED"}
     clear(rig, "B2")
@@ -268,7 +252,7 @@ OF_BONES = (by_child_bone, by_shape_of_a_bone, by_skin, by_ground)
 )
 def test_what_is_used_is_kept(user: Callable[..., None], controls: str) -> None:
     rig = make_human(False)
-    add(rig, "hand.L", controls=controls)
+    add_limbs(rig, "hand.L", controls=controls)
     item = rig.fabrik.constraints[0]
     ob, bone = item.target, item.subtarget
     pole = item.pole_subtarget or item.pole_target.name
@@ -285,7 +269,7 @@ def test_what_is_used_is_kept(user: Callable[..., None], controls: str) -> None:
 def test_controls_that_use_each_other_go_together() -> None:
     rig = make_human(False)
     before = contents()
-    add(rig, "hand.L", controls="BONE")
+    add_limbs(rig, "hand.L", controls="BONE")
     constrain(rig.pose.bones["hand Pole.L"], "COPY_ROTATION", rig, "hand IK.L")
     bpy.ops.object.mode_set(mode="EDIT")
     rig.data.edit_bones["hand Pole.L"].parent = rig.data.edit_bones["hand IK.L"]
@@ -296,14 +280,14 @@ def test_controls_that_use_each_other_go_together() -> None:
 
 def test_an_armature_of_the_same_names_keeps_none() -> None:
     other = make_human(False)
-    add(other, "hand.L", controls="BONE")
+    add_limbs(other, "hand.L", controls="BONE")
     constrain(make_empty("User"), "COPY_LOCATION", other, "hand IK.L")
     bpy.ops.object.mode_set(mode="OBJECT")
     other.name = "Other"
     rig = make_human(False)
     assert rig.name == "Rig"
     before = contents()
-    add(rig, "hand.L", controls="BONE")
+    add_limbs(rig, "hand.L", controls="BONE")
     clear(rig, "hand.L")
     assert contents() == before
     assert "hand IK.L" in other.data.bones
@@ -311,7 +295,7 @@ def test_an_armature_of_the_same_names_keeps_none() -> None:
 
 def test_armature_data_that_others_use_is_left_as_it_is() -> None:
     rig = make_human(False)
-    add(rig, "hand.L", controls="BONE")
+    add_limbs(rig, "hand.L", controls="BONE")
     bpy.context.collection.objects.link(bpy.data.objects.new("Twin", rig.data))
     bones = rig.data.bones.keys()
     clear(rig, "hand.L")
@@ -321,7 +305,7 @@ def test_armature_data_that_others_use_is_left_as_it_is() -> None:
 def test_all_selected_limbs_lose_theirs_at_once() -> None:
     rig = make_human(False)
     before = contents()
-    add(rig, "hand.L", "foot.L", "foot.R", controls="BONE", use_both_sides=True)
+    add_limbs(rig, "hand.L", "foot.L", "foot.R", controls="BONE", use_both_sides=True)
     assert len(rig.fabrik.constraints) == 4
     clear(rig, *rig.pose.bones.keys())
     assert not rig.fabrik.constraints
@@ -331,11 +315,11 @@ def test_all_selected_limbs_lose_theirs_at_once() -> None:
 @pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
 def test_one_undo_step_gives_all_back(controls: str) -> None:
     rig = make_human(False)
-    add(rig, "hand.L", controls=controls)
+    add_limbs(rig, "hand.L", controls=controls)
     item = rig.fabrik.constraints[0]
     owner = rig.pose.bones[item.subtarget] if item.subtarget else item.target
     owner.keyframe_insert("location", frame=3)
-    click(rig, "hand.L")
+    click_bones(rig, "hand.L")
     bpy.ops.ed.undo_push(message="before")
     before = contents()
     assert bpy.ops.fabrik.ik_clear("EXEC_DEFAULT", True) == {"FINISHED"}
@@ -352,8 +336,8 @@ def test_one_undo_step_gives_all_back(controls: str) -> None:
 def test_controls_are_known_after_saving_and_edit_mode(tmp_path: Path) -> None:
     rig = make_human(False)
     before = contents()
-    add(rig, "hand.L", controls="BONE")
-    add(rig, "foot.L", controls="EMPTY")
+    add_limbs(rig, "hand.L", controls="BONE")
+    add_limbs(rig, "foot.L", controls="EMPTY")
     for mode in ("EDIT", "POSE"):
         bpy.ops.object.mode_set(mode=mode)
     path = str(tmp_path / "saved.blend")
@@ -405,7 +389,7 @@ def test_the_redo_panel_is_offered_after_the_last_one_is_removed() -> None:
         bl_idname = "FABRIK_OT_ik_clear"
 
     rig = make_human(False)
-    add(rig, "hand.L", controls="BONE")
+    add_limbs(rig, "hand.L", controls="BONE")
     clear(rig, "hand.L")
     operators = {cls.__name__: cls for cls in Removing.__subclasses__()}
     assert set(operators) == {

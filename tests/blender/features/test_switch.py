@@ -8,34 +8,18 @@ import bpy
 import pytest
 from humans import make_human
 from mathutils import Matrix
-from operating import click_bone, enter_pose_mode, refuses, select_bone
+from operating import add_limbs, click_bones, refuses
 from rigs import activate, curves, evaluated, go, update
 
 pytestmark = pytest.mark.usefixtures("empty_file")
-
-
-def click(rig: Any, *names: str) -> None:
-    """Select bones alone, and make the first one active, in Pose Mode."""
-    if rig.mode != "POSE":
-        enter_pose_mode(rig)
-    for bone in rig.pose.bones:
-        select_bone(rig, bone.name, bone.name in names)
-    click_bone(rig, names[0])
-    update()
-
-
-def add(rig: Any, *names: str, **options: object) -> None:
-    click(rig, *names)
-    assert bpy.ops.fabrik.limb_add(**options) == {"FINISHED"}
-    update()
 
 
 @pytest.fixture
 def human(empty_file: None) -> Any:
     """A human with IK on both arms, whose control bone of the left one is selected."""
     rig = make_human(False)
-    add(rig, "hand.L", "hand.R", controls="BONE")
-    click(rig, "hand IK.L")
+    add_limbs(rig, "hand.L", "hand.R", controls="BONE")
+    click_bones(rig, "hand IK.L")
     go(10)
     return rig
 
@@ -107,11 +91,11 @@ def test_it_keys_the_switch_and_earlier_frames_stay(human: Any) -> None:
 def test_several_are_switched_to_where_the_active_one_is_not(human: Any) -> None:
     switch()
     assert influences(human) == [0.0, 1.0]
-    click(human, "hand.L", "hand IK.R")
+    click_bones(human, "hand.L", "hand IK.R")
     switch()
     assert influences(human) == [1.0, 1.0]
     assert (selected(), active()) == (["hand IK.L"], "hand IK.L"), "what was in IK stays as it is"
-    click(human, "hand.L", "hand.R")
+    click_bones(human, "hand.L", "hand.R")
     switch()
     assert influences(human) == [0.0, 0.0]
     assert (selected(), active()) == (["hand.L", "hand.R"], "hand.L")
@@ -129,25 +113,25 @@ def test_where_it_is_already_nothing_changes(human: Any) -> None:
 
 
 def test_a_bone_of_no_limb_switches_none(human: Any) -> None:
-    click(human, "head")
+    click_bones(human, "head")
     refuses(bpy.ops.fabrik.switch, saying="No constraint belongs to the selection")
     assert influences(human) == [1.0, 1.0]
 
 
 def test_what_cannot_be_switched_back_is_not_switched(human: Any) -> None:
-    click(human, "head")
+    click_bones(human, "head")
     assert bpy.ops.fabrik.look_add() == {"FINISHED"}
     update()
-    click(human, "head")
+    click_bones(human, "head")
     refuses(bpy.ops.fabrik.switch, saying="“head” does not reach a target")
-    click(human, "hand IK.L", "head")
+    click_bones(human, "hand IK.L", "head")
     switch()
     assert influences(human) == [0.0, 1.0, 1.0]
 
 
 def test_a_bone_of_the_chain_and_the_pole_stand_for_the_limb(human: Any) -> None:
     for name, now in (("upper_arm.R", 0.0), ("hand Pole.R", 1.0)):
-        click(human, name)
+        click_bones(human, name)
         switch()
         assert influences(human) == [1.0, now]
         go(bpy.context.scene.frame_current + 5)
@@ -155,8 +139,8 @@ def test_a_bone_of_the_chain_and_the_pole_stand_for_the_limb(human: Any) -> None
 
 def test_an_empty_is_selected_in_object_mode_and_the_bone_in_pose_mode() -> None:
     rig = make_human(False)
-    add(rig, "hand.L", controls="EMPTY")
-    click(rig, "hand.L")
+    add_limbs(rig, "hand.L", controls="EMPTY")
+    click_bones(rig, "hand.L")
     switch()
     assert (rig.mode, active()) == ("POSE", "hand.L")
     go(5)
@@ -174,7 +158,7 @@ def test_controls_of_another_armature_are_selected_in_pose_mode() -> None:
     activate(rig)
     assert bpy.ops.fabrik.character_set_up(controls="ARMATURE") == {"FINISHED"}
     update()
-    click(rig, "hand.L")
+    click_bones(rig, "hand.L")
     switch()
     go(10)
     switch()

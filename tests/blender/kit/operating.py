@@ -1,8 +1,10 @@
 """Selecting bones as users do, and operators that refuse."""
 
+from typing import Any
+
 import bpy
 import pytest
-from rigs import activate
+from rigs import activate, update
 
 
 def enter_pose_mode(*rigs: bpy.types.Object) -> None:
@@ -26,6 +28,23 @@ def click_bone(rig: bpy.types.Object, name: str) -> None:
     """Select a bone and make it active, like a click."""
     select_bone(rig, name)
     rig.data.bones.active = rig.data.bones[name]
+
+
+def click_bones(rig: Any, *names: str) -> None:
+    """Select bones alone, and make the first one active, in Pose Mode."""
+    if rig.mode != "POSE":
+        enter_pose_mode(rig)
+    for bone in rig.pose.bones:
+        select_bone(rig, bone.name, bone.name in names)
+    click_bone(rig, names[0])
+    update()
+
+
+def add_limbs(rig: Any, *names: str, **options: object) -> None:
+    """Add IK to the limbs of bones."""
+    click_bones(rig, *names)
+    assert bpy.ops.fabrik.limb_add(**options) == {"FINISHED"}
+    update()
 
 
 def refuses(operator: object, saying: str, **arguments: object) -> None:
