@@ -222,8 +222,9 @@ def _reindex(
         places: The new index of each item by its old one; None if it was removed.
         collection: The name of the list, if it is another one.
     """
-    objects = [one for one in bpy.data.objects if one != ob]
-    others = [one for one in objects if len(getattr(settings(one), collection))]
+    # Reading settings that were never set would store empty ones.
+    owners = [one for one in bpy.data.objects if one != ob and one.is_property_set("fabrik")]
+    others = [one for one in owners if len(getattr(settings(one), collection))]
     animation.rewrite(ob, others, lambda curves: _reindex_curves(curves, places, collection))
 
 

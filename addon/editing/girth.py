@@ -10,6 +10,7 @@ import bpy
 from mathutils import Matrix
 
 from ..blender.access import pose_bones
+from ..blender.relations import deformers
 
 MOST: Final = 4000
 """The most vertices of a mesh that are looked at, evenly chosen."""
@@ -31,9 +32,7 @@ def skins_of(armature: bpy.types.Object) -> list[bpy.types.Object]:
 
 
 def _is_skin(ob: Any, armature: bpy.types.Object) -> bool:
-    return ob.parent == armature or any(
-        modifier.type == "ARMATURE" and modifier.object == armature for modifier in ob.modifiers
-    )
+    return ob.parent == armature or armature in deformers(ob)
 
 
 def beside_mesh(armature: bpy.types.Object, bone: str, size: float) -> float:

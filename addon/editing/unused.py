@@ -12,7 +12,7 @@ from ..blender.access import pose_bones
 from ..blender.animation import actions
 from ..blender.errors import ProblemError
 from ..blender.refusals import tweak_problem
-from ..settings.properties import settings
+from ..settings.properties import is_control, settings
 from . import constraints as editing
 from .controls import remove_bones, remove_empty_action
 from .playing import staged
@@ -56,7 +56,7 @@ def _controls_of(armature: bpy.types.Object, index: int) -> Iterator[Control]:
 
 def _is_ours(ob: bpy.types.Object, bone: str) -> bool:
     if not bone:
-        return settings(ob).is_control
+        return is_control(ob)
     bones = ob.data.bones if isinstance(ob.data, bpy.types.Armature) else {}
     return bone in bones and cast(Any, bones[bone]).fabrik_is_control
 
@@ -92,7 +92,7 @@ def _is_removable(ob: bpy.types.Object, bone: str) -> bool:
 def _remove_bones(holder: bpy.types.Object, names: Collection[str]) -> None:
     """Remove control bones, and their armature if it has no others and was added for them."""
     shapes = {pose_bones(holder)[name].custom_shape for name in names}
-    if settings(holder).is_control and len(names) == len(pose_bones(holder)):
+    if is_control(holder) and len(names) == len(pose_bones(holder)):
         _remove_object(holder)
     else:
         layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)

@@ -76,7 +76,7 @@ def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> se
         found |= _named(struct, holder, names)
         for target in getattr(struct, "targets", ()):
             found |= _named(target, holder, names)
-    for group in _groups(settings(user)):
+    for group in _groups(settings(user)) if user.is_property_set("fabrik") else ():
         found |= _named(group, holder, names)
         if user == holder:
             found |= {
@@ -131,8 +131,9 @@ def _groups(group: bpy.types.PropertyGroup) -> Iterator[bpy.types.PropertyGroup]
     """Yield a property group of ours, and those in it."""
     yield group
     for prop in group.bl_rna.properties:
-        if prop.identifier == "rna_type" or prop.type not in ("POINTER", "COLLECTION"):
-            continue
+        is_group = prop.identifier != "rna_type" and prop.type in ("POINTER", "COLLECTION")
+        if not is_group or not group.is_property_set(prop.identifier):
+            continue  # Reading one that was never set would store an empty one.
         value: Any = getattr(group, prop.identifier)
         inner = value if prop.type == "COLLECTION" else [value]
         for one in inner:

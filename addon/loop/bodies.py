@@ -15,7 +15,7 @@ from ..blender.curves import split_bone_path
 from ..blender.relations import Node, constraint_point, node_at, parents, walk_dependencies
 from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Point, Skeleton, skeleton_of
-from ..settings.properties import settings
+from ..settings.properties import is_control
 from .chain_plan import ChainPlan, Hold, Tie
 from .pre_pass import PrePassBone
 from .tree_plan import Unit
@@ -93,7 +93,7 @@ class _Body:
     ) -> tuple[Hold, ...] | None:
         ob, bone = node
         above = [found.get(parent) for parent in parents(node)]
-        if not above and not settings(ob).is_control:
+        if not above and not is_control(ob):
             return None
         name = skeleton_of(ob).names[bone] if bone >= 0 else ""
         holds = [

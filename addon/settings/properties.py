@@ -381,6 +381,12 @@ def settings(armature: bpy.types.ID) -> FabrikSettings:
     return untyped.fabrik
 
 
+def is_control(ob: bpy.types.Object) -> bool:
+    """Return whether an object was added as a target or pole, or to hold these."""
+    own = pointed(cast(Any, ob), "fabrik")
+    return own is not None and own.is_control
+
+
 def scene_settings(scene: bpy.types.Scene) -> FabrikSceneSettings:
     """Return the extension's properties of a scene."""
     return cast(Any, scene).fabrik

@@ -410,3 +410,13 @@ def test_the_redo_panel_is_offered_after_the_last_one_is_removed() -> None:
     assert operators["FABRIK_OT_ik_clear"].poll(Context())
     Last.bl_idname = "POSE_OT_paste"
     assert not operators["FABRIK_OT_ik_clear"].poll(Context())
+
+
+def test_removing_stores_nothing_on_a_target_that_is_not_ours() -> None:
+    rig = make_chain(2)
+    target = make_empty("Ball", (0.6, 0.5, 0.9))
+    item: Any = rig.fabrik.constraints.add()
+    item.bone, item.target = "B1", target
+    click_bones(rig, "B1")
+    assert bpy.ops.fabrik.ik_clear() == {"FINISHED"}
+    assert not target.is_property_set("fabrik")
