@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from ..blender.messages import shown
-from ..editing.constraints import active_constraint
+from ..editing.constraints import active_constraint, is_in_ik
 from ..loop import plan
 from ..settings.properties import settings
 from ..ui.adding import MOTION_OPERATORS
@@ -53,7 +53,7 @@ def _snap_of(context: bpy.types.Context) -> str:
     """Return the operator that snaps the side that is not shown to the one that is."""
     armature = shown_armature(context)
     item = active_constraint(armature) if armature is not None else None
-    is_in_fk = item is not None and not (item.enabled and item.influence)
+    is_in_fk = item is not None and not is_in_ik(item)
     return "fabrik.snap_to_fk" if is_in_fk else "fabrik.snap_to_ik"
 
 

@@ -246,10 +246,14 @@ def chains_in(armature: bpy.types.Object) -> list[ChainPlan]:
     return [chain for chain in plan.current().chains if chain.rig.uid == uid]
 
 
-def is_on(chain: ChainPlan) -> bool:
+def is_in_ik(item: FabrikConstraint) -> bool:
     """Return whether a constraint has an effect at the current frame."""
-    item = settings(chain.rig.object).constraints[chain.item]
     return item.enabled and item.influence > 0.0
+
+
+def is_on(chain: ChainPlan) -> bool:
+    """Return the same of a resolved constraint."""
+    return is_in_ik(settings(chain.rig.object).constraints[chain.item])
 
 
 def that_pose(armature: bpy.types.Object, bones: Collection[str]) -> list[int]:

@@ -8,6 +8,7 @@ import bpy
 
 from ...blender.errors import ProblemError
 from ...blender.messages import CONTEXT, Message, msg
+from ...editing.constraints import is_in_ik
 from ...loop import plan
 from ...settings.definitions import ItemList, defined
 from ...settings.properties import FabrikConstraint, settings
@@ -19,11 +20,6 @@ from ...ui.sections import SECTIONS, Section, reaches
 from ...ui.selecting import select_alone
 from ...ui.wording import named
 from .operators import Spanning
-
-
-def is_in_ik(item: FabrikConstraint) -> bool:
-    """Return whether a constraint poses its bones at the current frame."""
-    return item.enabled and item.influence > 0.0
 
 
 class FABRIK_OT_switch(Spanning, bpy.types.Operator):
