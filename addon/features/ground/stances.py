@@ -434,9 +434,11 @@ class Stances:
         """
         if self._last is None or self._last[:2] != (flat, foot):  # Where it stands it is the same.
             frame = floor(time - self._start)
-            known = None if time != frame + self._start else self._needs.get(frame)
-            if known is not None and _is_near(known[0], foot, SAME * self.probe.leg):
-                return known[1].lack
+            if time == frame + self._start:
+                # Found whether it was looked at before or not, so that it is the same bits always.
+                recorded, found = self._needed(frame)
+                if _is_near(recorded, foot, SAME * self.probe.leg):
+                    return found.lack
             self._last = flat, foot, need(self.probe, self.clip.sole, flat, foot).lack
         return self._last[2]
 
