@@ -22,6 +22,7 @@ import addon_utils
 import bpy
 import pytest
 from bpy.app.handlers import persistent
+from inside import PLACES, value_from_curve
 from mathutils import Euler, Matrix, Quaternion, Vector
 from rendering import rendered
 from rigs import (
@@ -42,7 +43,6 @@ from addon.blender.rotation import AXIS_ANGLE, EULER_ORDERS, QUATERNION
 from addon.blender.skeleton import Skeleton, matrix3, vector
 from addon.features.bake.options import FARTHEST
 from addon.features.convert.counterpart import STIFFEST
-from addon.loop import dependencies, unevaluated
 from fabrik_solver import Local, bone_frame
 
 INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
@@ -403,7 +403,7 @@ def test_a_driver_has_a_target_evaluated_that_a_pointer_alone_has_not(
     add_constraint(rig, "B2", target)
     go(6)
     assert evaluated(target).matrix_world.translation.x == pytest.approx(5.0)
-    monkeypatch.setattr(dependencies, "declare", lambda _armature: None)
+    monkeypatch.setattr(*PLACES["declare"], lambda _armature: None)
     rig.driver_remove(dependency_driver.PATH)
     go(11)
     assert evaluated(target).matrix_world.translation.x != pytest.approx(10.0)
@@ -713,7 +713,7 @@ def test_f_curves_are_cut_to_the_range_of_a_property_and_switch_on_at_1() -> Non
             assert getattr(evaluated(rig).fabrik.constraints[0], name) == expected
             prop = item.bl_rna.properties[name]
             if prop.type != "ENUM":
-                assert unevaluated._as_property(prop, curve.evaluate(2)) == expected
+                assert value_from_curve(prop, curve.evaluate(2)) == expected
 
 
 def test_a_frame_change_or_an_edited_curve_takes_back_what_was_not_keyed() -> None:
