@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from array import array
+from collections.abc import Collection, Iterable, Mapping, Set
 from math import dist
 from typing import cast
 
@@ -10,8 +11,10 @@ import bpy
 
 from fabrik_solver.core.vectors import Vec
 
+from ..blender.access import pose_bones
 from ..blender.curves import Sampler, mute_copy
 from ..blender.errors import report_once
+from ..blender.rotation import floats
 from ..blender.skeleton import matrix3
 from .evaluated import Evaluated
 from .plan import Plan, known
@@ -29,10 +32,13 @@ its parents, for axes relative to their length."""
 _solved_ahead: tuple[Plan, SolvedScene | None] | None = None
 """The plan that the current evaluation was solved ahead by, and the result."""
 
+_differing: dict[bpy.types.Depsgraph, set[int]] = {}
+"""By depsgraph, the armatures in it that the original data shows in another pose."""
+
 
 def solve_ahead(
     scene: bpy.types.Scene,
-    graphs: Iterable[bpy.types.Depsgraph],
+    graphs: Collection[bpy.types.Depsgraph],
     is_frame_change: bool,
     tagged: Set[str],
     may_mute: bool,
@@ -57,6 +63,7 @@ def solve_ahead(
     # Blender may change the frame then, or rebuild its relations and so outdate the plan.
     may_be_rebuilt = any(graph.id_type_updated("SCENE") for graph in graphs)
     copied = plan.copied_with(tagged) if tagged else set[int]()
+    _note_differing(plan, graphs, copied)
     if may_be_rebuilt or _has_new_animation(plan, graphs):
         plan.look_at_animation()
     frame = scene.frame_current_final if is_frame_change else None
@@ -99,6 +106,27 @@ def _evaluated_in(
         for uid, ob in objects.items()
         if ob.evaluated_get(graph).is_evaluated
     }
+
+
+def _note_differing(plan: Plan, graphs: Collection[bpy.types.Depsgraph], copied: Set[int]) -> None:
+    """Note which armatures the depsgraphs show in another pose than the original data.
+
+    Blender flushes the pose of the depsgraph that it evaluated last. After selecting or hiding
+    bones, or changing the mode, it copies that pose, and does not evaluate it.
+    """
+    _differing.clear()
+    if len(graphs) == 1 == len(bpy.data.scenes):
+        return
+    for graph in graphs:
+        for uid in copied:
+            ob = plan.rigs[uid].object
+            there = ob.evaluated_get(graph)
+            if there.is_evaluated and _matrices(there) != _matrices(ob):
+                _differing.setdefault(graph, set()).add(uid)
+
+
+def _matrices(armature: bpy.types.Object) -> array[float]:
+    return floats(pose_bones(armature), "matrix", 16)
 
 
 def _flushed(graphs: Iterable[bpy.types.Depsgraph]) -> bpy.types.Depsgraph | None:
@@ -214,6 +242,11 @@ def take_solved_ahead() -> tuple[Plan, SolvedScene | None] | None:
     global _solved_ahead
     ahead, _solved_ahead = _solved_ahead, None
     return ahead
+
+
+def take_differing(depsgraph: bpy.types.Depsgraph) -> set[int]:
+    """Return and clear the armatures that may now show the pose of another depsgraph."""
+    return _differing.pop(depsgraph, set[int]())
 
 
 def agrees(solved: SolvedScene, depsgraph: bpy.types.Depsgraph) -> bool:

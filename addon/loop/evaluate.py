@@ -14,7 +14,7 @@ from ..blender.meshes import note_changes
 from ..blender.skeleton import skeleton_of
 from ..blender.updates import Updates, changed_in, geometry_in, tagged_in
 from ..settings.notifications import take_followed
-from .ahead import agrees, compose_all, take_solved_ahead
+from .ahead import agrees, compose_all, take_differing, take_solved_ahead
 from .evaluated import Evaluated
 from .plan import Plan, current, discard, known
 from .read import SceneSnapshot, SnapshotAhead
@@ -72,7 +72,7 @@ def evaluate(update: Update) -> bool:
     Results that were solved ahead and are still valid are kept. All others are read from the
     evaluated depsgraph, solved and written, and Blender evaluates them again.
     """
-    ahead = take_solved_ahead()
+    ahead, differing = take_solved_ahead(), take_differing(update.depsgraph)
     scope = _scope_of(update)
     plan, evaluated = scope.plan, scope.evaluated
     released, plan.released = plan.released, {}
@@ -84,11 +84,12 @@ def evaluate(update: Update) -> bool:
         # That has cleared the list of updates.
         update = update._replace(updates=Updates(update.depsgraph))
         scope = scope._replace(update=update, new=set(evaluated))
-    outdated = _outdated(scope, ahead)
+    differing &= evaluated.keys()
+    outdated = _outdated(scope, ahead, differing)
     for solved in _read_and_solve(scope, outdated):
         compose_all(solved)
     again = {uid for uid in outdated if not _is_shown(plan.writers[uid], evaluated[uid])}
-    again |= evaluated.keys() & scope.changed
+    again |= (evaluated.keys() & scope.changed) | differing
     others = _may_be_evaluated(scope, again)
     if again or others:
         _evaluate_again(scope, again, others)
@@ -99,7 +100,9 @@ def evaluate(update: Update) -> bool:
     return True
 
 
-def _outdated(scope: _Scope, ahead: tuple[Plan, SolvedScene | None] | None) -> set[int]:
+def _outdated(
+    scope: _Scope, ahead: tuple[Plan, SolvedScene | None] | None, differing: Set[int]
+) -> set[int]:
     """Return the armatures whose shown pose may be outdated, with all that are solved with them."""
     plan, update = scope.plan, scope.update
     current = set[int]()
@@ -107,7 +110,7 @@ def _outdated(scope: _Scope, ahead: tuple[Plan, SolvedScene | None] | None) -> s
         current = _up_to_date(scope, ahead[1])
     if not (update.is_frame_change or update.is_undo):
         current |= _unaffected(scope)
-    wrong = scope.evaluated.keys() - current
+    wrong = (scope.evaluated.keys() - current) | differing
     return {uid for one in wrong for uid in plan.groups[one]} & scope.evaluated.keys()
 
 
