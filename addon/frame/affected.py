@@ -12,10 +12,9 @@ from ..blender.session import part
 from ..blender.updates import Updates, changed_in, geometry_in
 from ..plan import planner
 from ..plan.plan import Plan
-from ..plan.planner import Planner
 from ..settings.notifications import take_followed
 from .evaluated import Evaluated
-from .solving import Runs, evaluated_copies, present_runs
+from .solving import Runs, evaluated_copies
 
 
 class Update(NamedTuple):
@@ -103,7 +102,7 @@ class Affected(NamedTuple):
         return self.runs.readers[uid].has_settings_of(Evaluated(self.evaluated[uid]))
 
 
-def affected_by(update: Update) -> Affected:
+def affected_by(runs: Runs, update: Update) -> Affected:
     """Return the armatures that an update affects.
 
     These are the updated ones, those that depend on something updated or on the frame, and those
@@ -115,8 +114,7 @@ def affected_by(update: Update) -> Affected:
         update.is_frame_change,
         update.redeclared,
     )
-    runs = present_runs()
-    plan = runs.plan
+    plan = runs.follow()
     is_shown = is_frame_change and depsgraph.mode != "RENDER"
     updated = None
     # Where the frame affects all armatures, there is nothing to find out.
@@ -131,11 +129,10 @@ def affected_by(update: Update) -> Affected:
     unseen = set[int]() if is_frame_change else _take_unseen(depsgraph)
     # Scripts change lists without a notification, so all that will be solved is checked.
     is_all = is_frame_change or redeclared
-    new = part(Planner).stale(plan.rigs if is_all else _solved_with(plan, concerned | unseen))
+    new = runs.planner.stale(plan.rigs if is_all else _solved_with(plan, concerned | unseen))
     if new:
-        planner.discard()
-        runs = present_runs()
-        plan = runs.plan
+        runs.planner.discard()
+        plan = runs.follow()
         # The new plan may have other armatures.
         updated = _updated(update) or set[int]()
         concerned = updated | _depending(plan, updated, is_timed)

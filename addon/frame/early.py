@@ -17,14 +17,12 @@ from ..blender.rotation import floats
 from ..blender.session import part
 from ..plan.chain_plan import GoalSource
 from ..plan.plan import Plan
-from ..plan.planner import Planner
 from .evaluated import Evaluated
 from .read import ChannelSnapshot
 from .solved_pose import SolvedPose
 from .solved_scene import SolvedScene
 from .solving import Runs
 from .unevaluated import Unevaluated
-from .write import write_ahead
 
 
 class Coming(NamedTuple):
@@ -163,7 +161,7 @@ def chosen(runs: Runs, coming: Coming) -> Choice:
         unknown |= blind
     if not rigs:
         return Choice(None, True, unknown)
-    if part(Planner).stale(rigs):
+    if runs.planner.stale(rigs):
         return Choice(None, False, unknown)
     copied, graph = plan.copied_with(coming.tagged), coming.flushed
     return Choice(
@@ -233,18 +231,19 @@ def write_early(runs: Runs, uid: int, is_foreseen: bool, coming: Coming) -> None
         is_foreseen: Whether the values were composed for this evaluation.
         coming: The evaluation.
     """
-    writer, reader, lookahead = runs.writers[uid], runs.readers[uid], runs.plan.lookahead
+    written, lookahead = runs.overwritten, runs.plan.lookahead
+    writer, reader = runs.writers[uid], runs.readers[uid]
     animated = lookahead.animated[uid]
     curves = lookahead.replaced.get(uid) if is_foreseen else None
     if curves is None:
-        write_ahead(writer, animated)
+        written.write_ahead(writer, animated)
         return
     curves.restrict(reader.posed_channels)
     if coming.frame is None:
-        write_ahead(writer, (), curves)
+        written.write_ahead(writer, (), curves)
         return
     muted = None if coming.flushed is None else mute_copy(curves, coming.flushed)
     if muted is None:
-        write_ahead(writer, animated)
+        written.write_ahead(writer, animated)
     else:
-        write_ahead(writer, (), muted=muted, fk=reader.last)
+        written.write_ahead(writer, (), muted=muted, fk=reader.last)

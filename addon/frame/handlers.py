@@ -38,15 +38,16 @@ from ..plan.registry import note_update
 from ..settings.notifications import take_followed
 from .affected import Update, is_foreign, unseen
 from .early import Coming
+from .solving import Runs
 from .timing import Timing
 from .update import after_evaluation, before_evaluation
-from .write import is_overwritten, restore_fk_pose
 
 
 class Events:
     """What handlers of the session have to know of each other.
 
     Attributes:
+        runs: What is kept from update to update.
         is_inside: Whether one is running: nested updates belong to it.
         is_undone: Whether the next update is that of an undo or redo.
         tagged: Names of the data-blocks that were tagged for the current update; None before it
@@ -55,21 +56,23 @@ class Events:
 
     def __init__(self) -> None:
         """Start outside of all."""
+        self.runs = part(Runs)
         self.is_inside = False
         self.is_undone = False
         self.tagged: set[str] | None = None
 
 
 def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
-    events, plan = part(Events), planner.known()
+    events = part(Events)
+    runs, plan = events.runs, events.runs.planner.plan
     if events.is_inside:
         return
     events.tagged = None
     if plan is not None and not plan.rigs:
         return
     try:
-        # Renders and failed updates leave their results in the channels.
-        restore_fk_pose(has_new_bones=True)
+        if runs.overwritten.is_any:  # As renders and failed updates leave it.
+            runs.overwritten.restore(has_new_bones=True)
         before, after = EVENTS[is_frame_change]
         _take_ends(after)
         part(PendingDeclarations).declare(is_frame_change)
@@ -77,9 +80,9 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
             return  # What handlers after ours do is not known, and they need the FK pose as well.
         graphs = graphs_of(scene)
         events.tagged = tagged_in(graphs)
-        coming = _coming(scene, graphs, is_frame_change, events.tagged)
-        if coming is not None:
-            before_evaluation(coming)
+        if plan is not None:
+            coming = _coming(runs, scene, graphs, is_frame_change, events.tagged)
+            before_evaluation(runs, coming)
     except ReferenceError:
         _give_up()  # Something was removed without notice.
     except Exception:
@@ -88,20 +91,19 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
 
 
 def _coming(
+    runs: Runs,
     scene: bpy.types.Scene,
     graphs: list[bpy.types.Depsgraph],
     is_frame_change: bool,
     tagged: set[str],
-) -> Coming | None:
-    """Return the evaluation that Blender is about to do; None if there is nothing to solve."""
-    plan = planner.known()
-    if plan is None:
-        return None
+) -> Coming:
+    """Return the evaluation that Blender is about to do."""
+    plan = runs.follow()
     may_be_rebuilt = any([graph.id_type_updated("SCENE") for graph in graphs])
     has_new_curves = any([graph.id_type_updated("ACTION") for graph in graphs])
     if may_be_rebuilt or has_new_curves or plan.has_new_drivers():
-        part(Planner).look_at_animation()
-        plan = planner.current()
+        runs.planner.look_at_animation()
+        plan = runs.follow()
     # While a render runs in another thread, the window may be evaluated meanwhile. An edited
     # action is copied, with its F-curves as they are.
     needs_graph = plan.lookahead.replaced or plan.lookahead.meshes
@@ -117,7 +119,7 @@ def _coming(
 def _give_up() -> None:
     part(Planner).discard(skeletons=True)
     try:
-        restore_fk_pose(has_new_bones=True)
+        part(Runs).overwritten.restore(has_new_bones=True)
     except Exception:
         report_once("could not give the armatures their FK pose back")
 
@@ -140,17 +142,20 @@ def _take_ends(name: str) -> None:
 
 def _restore(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     """Give the FK pose back once what was written ahead is evaluated."""
-    if part(Events).is_inside or not is_overwritten():
+    events = part(Events)
+    overwritten = events.runs.overwritten
+    if events.is_inside or not overwritten.is_any:
         return
     try:
         is_played = is_frame_change and not is_foreign(depsgraph)
-        restore_fk_pose(has_new_relations(depsgraph), is_played)
+        overwritten.restore(has_new_relations(depsgraph), is_played)
     except Exception:
         report_once("could not give the armatures their FK pose back")
 
 
 def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
-    events, plan = part(Events), planner.known()
+    events = part(Events)
+    plan = events.runs.planner.plan
     if events.is_inside:
         forget_meshes()
         return
@@ -165,11 +170,11 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
             _take_ends("render_post")
             _take_ends("render_cancel")
         try:
-            _follow(depsgraph, is_frame_change, is_rebuilt)
+            _follow(events, depsgraph, is_frame_change, is_rebuilt)
         except ReferenceError:
             # Something was removed without notice, because it was not evaluated anywhere.
             _give_up()
-            _follow(depsgraph, is_frame_change, is_rebuilt)
+            _follow(events, depsgraph, is_frame_change, is_rebuilt)
     except Exception:
         report_once("could not pose the armatures")
         _give_up()
@@ -178,9 +183,11 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         events.tagged = None
 
 
-def _follow(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt: bool) -> None:
+def _follow(
+    events: Events, depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt: bool
+) -> None:
     """Bring the plan up to date, and solve what an evaluation affects."""
-    events, plan_of = part(Events), part(Planner)
+    runs, plan_of = events.runs, events.runs.planner
     _, after = EVENTS[is_frame_change]
     has_other_handlers = getattr(bpy.app.handlers, after) != [FIRST[after], LAST[after]]
     # What is edited is tagged, and Blender lists that before the evaluation: nothing if the frame
@@ -225,7 +232,7 @@ def _follow(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt: b
         redeclared,
         has_other_handlers,
     )
-    if after_evaluation(done) and started:
+    if after_evaluation(runs, done) and started:
         timing.note(started)
 
 
@@ -269,7 +276,7 @@ def on_depsgraph_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph)
 def on_restore(_unused: object = None, _unused_too: object = None) -> None:
     """Restore the FK pose, after a render and before saving and undo."""
     if not part(Events).is_inside:
-        restore_fk_pose(has_new_bones=True)
+        part(Runs).overwritten.restore(has_new_bones=True)
 
 
 @persistent
@@ -403,5 +410,5 @@ def unregister() -> None:
             bpy.app.timers.unregister(timer)
     for name, handler in reversed(HANDLERS):
         getattr(bpy.app.handlers, name).remove(handler)
-    restore_fk_pose(has_new_bones=True)
+    part(Runs).overwritten.restore(has_new_bones=True)
     on_invalidate.notify()

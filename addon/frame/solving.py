@@ -23,6 +23,7 @@ from ..plan.tree_plan import TreePlan
 from ..plan.unit import PrePassUnit, Unit
 from .chain import MovedChain, ReachingChain
 from .fk_pose import FkReader
+from .overwriting import Overwritten
 from .read import EvaluatedSnapshot, SceneSnapshot
 from .solved_scene import SolvedScene
 from .tree import TreeUnit
@@ -41,41 +42,46 @@ class Runs:
     """What is kept of the armatures and units of a plan from update to update.
 
     Attributes:
+        planner: What makes the plan.
         plan: The plan.
         readers: By armature, what reads it.
         writers: By armature, what writes it.
         units: All units, in solving order.
         is_solved: Whether an update was solved with the plan.
+        overwritten: What is overwritten for an evaluation.
     """
 
     def __init__(self) -> None:
         """Start without a plan."""
+        self.planner = part(Planner)
         self.plan = Plan()
         self.readers: dict[int, FkReader] = {}
         self.writers: dict[int, PoseWriter] = {}
         self.units: list[AnyUnit] = []
         self.is_solved = False
+        self.overwritten = Overwritten()
         self._armatures: dict[int, ArmaturePlan] = {}
         self._units: dict[UnitPlan, AnyUnit] = {}
         self._cached = 0  # Number of bones in cached results.
 
-    def follow(self, planner: Planner) -> Runs:
-        """Keep what is still valid in the present plan, and return itself."""
-        before, self.plan = self.plan, planner.current()
-        if self.plan is before:
-            return self
-        for uid, own in planner.armatures.items():
+    def follow(self) -> Plan:
+        """Keep what is still valid in the present plan, and return that."""
+        plan, before = self.planner.plan or self.planner.current(), self.plan
+        if plan is before:
+            return plan
+        self.plan = plan
+        for uid, own in self.planner.armatures.items():
             if self._armatures.get(uid) is not own:
                 self.readers[uid] = FkReader(own.rig, own.slots, own.native_joints, own.tips)
                 self.writers[uid] = PoseWriter(own.rig, self.readers[uid].rows, bool(own.slots))
-        self._armatures = dict(planner.armatures)
+        self._armatures = dict(self.planner.armatures)
         if self.plan.units is not before.units:
             known = self._units
             self._units = {unit: known.get(unit) or _unit_of(unit) for unit in self.plan.units}
             self.units = [*self._units.values()]
             self._cached = sum([len(one.plan.bones) * len(one.results) for one in self.units])
             self.is_solved = False
-        return self
+        return plan
 
     def unit(self, plan: UnitPlan) -> AnyUnit:
         """Return a unit of the plan."""
@@ -113,7 +119,9 @@ class Runs:
 
 def present_runs() -> Runs:
     """Return the session's runs, of the present plan."""
-    return part(Runs).follow(part(Planner))
+    runs = part(Runs)
+    runs.follow()
+    return runs
 
 
 def _unit_of(plan: UnitPlan) -> AnyUnit:

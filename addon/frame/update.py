@@ -19,18 +19,14 @@ from ..blender.meshes import note_changes
 from ..blender.session import part
 from ..blender.skeleton import skeleton_of
 from ..blender.updates import Updates, tagged_in
-from ..plan.planner import Planner
 from .affected import Affected, Update, affected_by
 from .early import Coming, Early, chosen, compose_cached, write_early
+from .overwriting import SavedPose
 from .read import ChannelSnapshot, EvaluatedSnapshot, SceneSnapshot
 from .solved_scene import SolvedScene
-from .solving import Runs, present_runs
+from .solving import Runs
 from .write import (
-    SavedPose,
-    keep_flushed,
     on_report,
-    restore_channels,
-    write_pose,
     write_reports,
 )
 
@@ -55,7 +51,7 @@ def update(runs: Runs, scene: SceneSnapshot, frame: float | None) -> tuple[Solve
     return solved, changed
 
 
-def before_evaluation(coming: Coming) -> None:
+def before_evaluation(runs: Runs, coming: Coming) -> None:
     """Solve what the coming evaluation affects, as far as it is known already, and write it.
 
     All results are verified after the evaluation.
@@ -64,7 +60,6 @@ def before_evaluation(coming: Coming) -> None:
     early.note_differing(coming)
     if not plan.has_same_names(coming.tagged):
         return  # F-curves already use the new bone names, the plan the old ones.
-    runs = present_runs()
     choice = chosen(runs, coming)
     foreseen, changed, played = set[int](), set[int](), set[int]()
     if choice.is_tried:
@@ -84,17 +79,16 @@ def before_evaluation(coming: Coming) -> None:
         plan.rigs[uid].object.update_tag(refresh={"OBJECT"})
 
 
-def after_evaluation(done: Update) -> bool:
+def after_evaluation(runs: Runs, done: Update) -> bool:
     """Pose all armatures that an evaluation affects; return whether there are any.
 
     Results that were solved ahead and are still valid are kept. All others are read, solved and
     written, and Blender evaluates them again.
     """
-    affected = affected_by(done)
-    runs, planner = affected.runs, part(Planner)
-    was_tried, early = part(Early).take(runs.plan)
-    differing = part(Early).take_differing(done.depsgraph) & affected.evaluated.keys()
-    released, planner.released = planner.released, {}
+    affected, early = affected_by(runs, done), part(Early)
+    was_tried, solved = early.take(runs.plan)
+    differing = early.take_differing(done.depsgraph) & affected.evaluated.keys()
+    released, runs.planner.released = runs.planner.released, {}
     if not affected.evaluated and not released:
         return False
     if released:
@@ -104,7 +98,7 @@ def after_evaluation(done: Update) -> bool:
         # That has cleared the list of updates.
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
-    wrong = _wrong(affected, was_tried, early, differing)
+    wrong = _wrong(affected, was_tried, solved, differing)
     if wrong:
         _read_and_solve(affected, wrong)
     again = {uid for uid in wrong if not affected.is_shown(uid)}
@@ -248,7 +242,7 @@ def _evaluate_again(
         rigs = [*(runs.plan.rigs[uid] for uid in again | others), *map(skeleton_of, released)]
         kept = [SavedPose(rig) for rig in rigs]
     for uid in others:
-        write_pose(runs.writers[uid], is_quiet=True)
+        runs.overwritten.write(runs.writers[uid], is_quiet=True)
     animated = runs.plan.lookahead.animated
     try:
         for _ in range(TRIES):
@@ -258,7 +252,7 @@ def _evaluate_again(
             finally:
                 # Taking flushed values back would tag the armature: Blender would copy it once
                 # more after this handler. The next one does.
-                restore_channels(has_new_bones=may_be_rebuilt)
+                runs.overwritten.restore_channels(has_new_bones=may_be_rebuilt)
             # Only animation can have changed the channels meanwhile.
             again = {uid for uid in again if animated[uid] and not affected.is_shown(uid)}
             if not again:
@@ -276,12 +270,13 @@ def _exists(armature: bpy.types.Object) -> bool:
 
 
 def _write(affected: Affected, rigs: Iterable[int]) -> None:
+    overwritten = affected.runs.overwritten
     for uid in rigs:
         writer = affected.runs.writers[uid]
         if affected.is_foreign:
             flushed = flush_to_original(affected.evaluated[uid], writer.rig.object)
-            keep_flushed(writer.rig, flushed)
-        write_pose(writer)
+            overwritten.keep_flushed(writer.rig, flushed)
+        overwritten.write(writer)
         # The object's own data is not tagged: it would be copied and evaluated once more.
         writer.rig.object.update_tag(refresh={"OBJECT"})
 

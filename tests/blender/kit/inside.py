@@ -15,7 +15,17 @@ import pytest
 
 import fabrik_solver
 from addon.blender.session import part
-from addon.frame import affected, chain, handlers, solving, tree, unevaluated, update, write
+from addon.frame import (
+    affected,
+    chain,
+    handlers,
+    overwriting,
+    solving,
+    tree,
+    unevaluated,
+    update,
+    write,
+)
 from addon.frame.evaluated import Evaluated
 from addon.frame.fk_pose import FkReader
 from addon.frame.read import ChannelSnapshot, EvaluatedSnapshot
@@ -43,8 +53,8 @@ PLACES: dict[str, tuple[Any, str]] = {
     "solve a body": (tree.TreeUnit, "solve"),
     "compose": (write.PoseWriter, "compose"),
     "encode": (write, "channel_values"),
-    "write a channel": (write, "set_channel"),
-    "write": (update, "write_pose"),
+    "write a channel": (overwriting, "set_channel"),
+    "write": (overwriting.Overwritten, "write"),
     "write reports": (update, "write_reports"),
     "compare": (affected.Affected, "is_shown"),
     "evaluate": (update, "_evaluate_again"),
