@@ -256,7 +256,8 @@ class ChannelSnapshot(SceneSnapshot):
         self._read_all(touched)
 
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Unevaluated, FkPose]:
-        now = Unevaluated(reader.rig, reader.rows, self._curves(uid))
+        played = self._curves(uid) if uid in self.plan.lookahead.curves else None
+        now = Unevaluated(reader.rig, reader.rows, played)
         return now, reader.read(
             now,
             now.channels,

@@ -1,4 +1,4 @@
-"""Which armatures can be solved ahead of Blender's evaluation, and when.
+"""Which armatures can be solved ahead of Blender's evaluation, and which of them are worth it.
 
 That is possible where all inputs are known in advance: channels, F-curves and parents, but not
 Blender's constraints, drivers, physics and NLA strips, nor simulations. Only relations decide,
@@ -95,14 +95,26 @@ def _look_at_group(lookahead: Lookahead, group: set[int], units: list[UnitPlan])
         lookahead.turned |= {animated} if channels - PLACES else set()
     if walk.curves:
         lookahead.timed |= group
-    is_crowded = len(bpy.data.objects) > CROWD * len(walk.curves)
-    if walk.meshes or (walk.curves and (is_crowded or not group.isdisjoint(walk.curves))):
-        lookahead.moving |= group
+    if _is_worth_solving_early(group, walk):
+        lookahead.worth |= group
     if walk.meshes:
         sources = [*walk.meshes.values()]
         lookahead.meshes |= {uid: sources for uid in group}
     for source in walk.sources:
         lookahead.sources.setdefault(source, set()).update(group)
+
+
+def _is_worth_solving_early(group: set[int], walk: _DependencyWalk) -> bool:
+    """Return whether to solve armatures ahead of each frame, which are known ahead.
+
+    It is worth it where it saves Blender an evaluation that takes longer than reading F-curves: if
+    Blender evaluates the armatures in any case, as their own channels or settings are animated; if
+    they depend on meshes, which it would evaluate twice; and if the scene is crowded. Otherwise
+    they are read after the evaluation, and evaluated once more, alone.
+    """
+    is_crowded = len(bpy.data.objects) > CROWD * len(walk.curves)
+    is_evaluated = not group.isdisjoint(walk.curves)
+    return bool(walk.meshes or (walk.curves and (is_crowded or is_evaluated)))
 
 
 def _slots_of(rig: Skeleton, channels: Iterable[tuple[str, int]]) -> set[int]:

@@ -29,9 +29,8 @@ class Lookahead:
     Attributes:
         known: Those that can be solved ahead.
         timed: Those of them whose inputs may change with the frame.
-        moving: Those of them that are solved ahead of a frame: Blender evaluates them in any case,
-            or a second evaluation would take long. The inputs of the others are cheaper to read
-            after the first.
+        worth: Those of them that are worth solving ahead of a frame. The inputs of the others are
+            cheaper to read after the evaluation.
         sources: By name of a data-block, the armatures that depend on it or use it.
         meshes: By armature, the goals of all that are solved with it that depend on evaluated
             meshes: one for all that watch the same objects.
@@ -49,7 +48,7 @@ class Lookahead:
 
     known: set[int] = field(default_factory=set)
     timed: set[int] = field(default_factory=set)
-    moving: set[int] = field(default_factory=set)
+    worth: set[int] = field(default_factory=set)
     sources: dict[str, set[int]] = field(default_factory=dict)
     meshes: dict[int, list[GoalSource]] = field(default_factory=dict)
     curves: dict[int, Curves] = field(default_factory=dict)
@@ -64,7 +63,7 @@ class Lookahead:
 
     def concerned(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
         """Return the known armatures that tagged data-blocks (by name) or the frame affect."""
-        found = set(self.moving) if is_frame_change else set[int]()
+        found = set(self.worth) if is_frame_change else set[int]()
         return found.union(*[self.sources[name] for name in tagged if name in self.sources])
 
     def is_outdated(self) -> bool:

@@ -1,0 +1,101 @@
+"""The plan and the frame stay as plain as they are: floors of imports, and calls of a frame."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import bpy
+import pytest
+from rigs import add_constraint, make_chain, make_empty, update
+
+import addon
+
+ROOT = Path(addon.__file__).parent
+
+MOST_FLOORS = 10
+"""How many modules of the plan and the frame may import each other in a row."""
+
+MOST_CALLS = {"again": 100, "first": 120}
+"""The calls of a played frame with one limb, if it was played before and if not."""
+
+MOST_FILES = 28
+"""The modules that such a frame enters."""
+
+INLINED = ("<listcomp>", "<setcomp>", "<dictcomp>")
+"""What is no call from Python 3.12 on."""
+
+
+def modules() -> dict[str, Path]:
+    found = [*ROOT.glob("plan/*.py"), *ROOT.glob("frame/*.py")]
+    return {f"{path.parent.name}.{path.stem}": path for path in found}
+
+
+def imported(path: Path) -> Iterable[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            start = {1: f"{path.parent.name}.", 2: ""}.get(node.level, "…")
+            yield f"{start}{node.module}"
+            yield from (f"{start}{node.module or ''}.{name.name}" for name in node.names)
+            yield from (f"{start}{name.name}" for name in node.names)
+
+
+def test_few_modules_import_each_other_in_a_row() -> None:
+    paths = modules()
+    below = {name: {*imported(path)} & paths.keys() for name, path in paths.items()}
+
+    @cache
+    def floor(name: str) -> int:
+        return 1 + max([floor(other) for other in below[name]], default=0)
+
+    assert floor("frame.handlers") > 5
+    assert max(map(floor, paths)) <= MOST_FLOORS
+
+
+@pytest.fixture
+def limb(empty_file: None) -> Any:
+    rig = make_chain(2, "Limb")
+    target = make_empty("Target", (1.0, 0.0, 1.0))
+    for frame in range(1, 120, 10):
+        target.location = (1.0 + 0.005 * frame, 0.3, 1.0 - 0.003 * frame)
+        target.keyframe_insert("location", frame=frame)
+    add_constraint(rig, "B1", target, solver="TWO_BONE")
+    update()
+    return rig
+
+
+def calls_in(frames: Iterable[int]) -> Counter[str]:
+    """Return how often functions of the extension were called, by module, over some frames."""
+    found = Counter[str]()
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        code = frame.f_code
+        path = code.co_filename
+        if event == "call" and path.startswith(str(ROOT)) and code.co_name not in INLINED:
+            found[path] += 1
+
+    scene = bpy.context.scene
+    for number in frames:
+        sys.setprofile(note)
+        try:
+            scene.frame_set(number)
+        finally:
+            sys.setprofile(None)
+    return found
+
+
+def test_a_played_frame_takes_few_calls(limb: Any) -> None:
+    scene = bpy.context.scene
+    frames = range(3, 103)
+    for way, most in (("first", MOST_CALLS["first"]), ("again", MOST_CALLS["again"])):
+        scene.frame_set(2)
+        found = calls_in(frames)
+        assert limb.fabrik.constraints[0].state == "REACHED"
+        assert found.total() / len(frames) <= most, way
+        assert len(found) <= MOST_FILES, sorted(found)
