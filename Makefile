@@ -17,7 +17,9 @@ SECONDS := 600
 env = python=$$($(PYTHON) tools/environment.py $(1)) && "$$python"
 # Those that are done take over what others have not begun; fixtures of modules are made twice.
 parallel = -n $(JOBS) --dist worksteal
-real = "$(BLENDER)" --background --factory-startup --python-exit-code 1 --python
+# A real Blender: the one of BLENDER=…, one that is installed, or Debian's, which is fetched.
+find = blender=$$($(PYTHON) tools/real_blender.py $(1))
+real = "$$blender" --background --factory-startup --python-exit-code 1 --python
 
 .PHONY: help
 help:  ## list the targets
@@ -54,9 +56,8 @@ test-wheel-%:
 	$(call env,bpy-$*) -m pytest tests/blender $(parallel) $(PYTEST)
 
 .PHONY: test-real
-test-real:
-	$(PYTHON) tools/environment.py packages "$(BLENDER)"
-	$(real) tests/run.py -- tests/blender $(PYTEST)
+test-real:  ## run the tests in a real Blender: BLENDER=…, an installed one, or Debian's
+	$(call find,packages) && $(real) tests/run.py -- tests/blender $(PYTEST)
 
 .PHONY: fuzz
 fuzz: wheels fuzz-core fuzz-newest  ## try what nobody thought of, for about SECONDS=…
@@ -78,8 +79,8 @@ fuzz-wheel-%:
 	$(call env,bpy-$*) -m pytest -s tests/blender/test_fuzz.py tests/blender/test_fuzz_settings.py $(PYTEST)
 
 .PHONY: test-install
-test-install: package  ## install the built zips in BLENDER=… and use them
-	for package in dist/*.zip; do \
+test-install: package  ## install the built zips in a real Blender and use them
+	$(call find) && for package in dist/*.zip; do \
 		rm -rf build/user && mkdir -p build/user && \
 		BLENDER_USER_RESOURCES="$(CURDIR)/build/user" $(real) tests/install.py -- $$package \
 		|| exit; \
