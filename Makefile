@@ -30,8 +30,9 @@ demo:  ## show what the add-on does, with the newest Blender this machine's Pyth
 	export PYTHONPATH="$$($(PYTHON) tools/state.py)" && $(call env,bpy-$$($(PYTHON) tools/environment.py newest)) samples/demo.py
 
 .PHONY: bench
-bench: wheels  ## measure beside Blender's own IK, in minutes; writes docs/benchmarks/
+bench: wheels  ## measure beside Blender's own IK, in minutes; writes docs/benchmarks/ and the tables of speed
 	export PYTHONPATH="$(CURDIR)/build/compiled" && $(call env,bpy-$$($(PYTHON) tools/environment.py newest)) benchmarks/run.py --to docs/benchmarks
+	$(call env,core) tools/speed.py add
 
 .PHONY: test
 test: $(if $(BLENDER),test-real,test-core test-newest)  ## run the tests; BLENDER=… runs them in that real Blender
@@ -110,6 +111,10 @@ samples:  ## build the sample .blend files, with the oldest Blender, so that all
 pictures: package  ## make the manual's pictures of the window, still and moving
 	$(call env,core) tests/ui/screenshots.py
 	$(call env,core) tests/ui/films.py
+
+.PHONY: diagrams
+diagrams:  ## draw the manual's diagrams from tools/diagrams
+	$(PYTHON) tools/diagrams.py
 
 .PHONY: translations
 translations:  ## bring addon/translations up to date with the texts of the interface
