@@ -29,6 +29,11 @@ help:  ## list the targets
 demo:  ## show what the add-on does, with the newest Blender this machine's Python allows
 	export PYTHONPATH="$$($(PYTHON) tools/state.py)" && $(call env,bpy-$$($(PYTHON) tools/environment.py newest)) samples/demo.py
 
+.PHONY: run
+run:  ## open a real Blender with the add-on from this folder, and leave its settings alone
+	$(call find) && BLENDER_USER_RESOURCES="$(CURDIR)/build/run" "$$blender" \
+		--python-expr 'import sys; sys.path[:0] = [".", "solver/src"]; import addon; addon.register()'
+
 .PHONY: bench
 bench: wheels  ## measure beside Blender's own IK, in minutes; writes docs/benchmarks/ and the tables of speed
 	export PYTHONPATH="$(CURDIR)/build/compiled" && $(call env,bpy-$$($(PYTHON) tools/environment.py newest)) benchmarks/run.py --to docs/benchmarks
