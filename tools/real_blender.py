@@ -67,7 +67,7 @@ root=$0 place=$1
 shift
 cd /
 for folder in *; do
-  case $folder in bin | boot | etc | lib* | sbin | usr | var) continue ;; esac
+  case $folder in bin | boot | etc | lib* | lost+found | sbin | usr | var) continue ;; esac
   [ -d "$folder" ] && mkdir -p "$root/$folder" && mount --rbind "/$folder" "$root/$folder"
 done
 exec chroot "$root" env -C "$place" LIBGL_ALWAYS_SOFTWARE=1 XDG_RUNTIME_DIR=/tmp "$@"
@@ -146,6 +146,8 @@ def fetched() -> Path:
             '--aptopt=APT::Install-Recommends "false"',
             # What a mirror of an earlier day has is as good.
             '--aptopt=Acquire::Check-Valid-Until "false"',
+            # Where the machine's folders are mounted; later the folder may belong to another user.
+            '--customize-hook=cd / && for folder in */; do mkdir -p "$1/$folder"; done',
         )
         run_logged(log_of(folder), mmdebstrap(folder), *options, SUITE, folder / "root", mirror)
         command.parent.mkdir()
