@@ -260,7 +260,10 @@ def vector(values: Vector | Sequence[float]) -> Vec:
 
 def matrix_frame(matrix: Matrix) -> Frame:
     """Return a 4 × 4 matrix as a frame."""
-    return matrix3(matrix), vector(matrix.translation)
+    # Rows by index take half as long as unpacking the matrix.
+    a, b, c, place = matrix[0], matrix[1], matrix[2], matrix.translation
+    axes = (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
+    return axes, (place[0], place[1], place[2])
 
 
 @dataclass(slots=True)

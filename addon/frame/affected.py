@@ -109,11 +109,8 @@ def affected_by(runs: Runs, update: Update) -> Affected:
     that this view layer has not shown yet, each with all that are solved with it. If dependencies
     changed, all armatures are affected.
     """
-    depsgraph, is_frame_change, redeclared = (
-        update.depsgraph,
-        update.is_frame_change,
-        update.redeclared,
-    )
+    depsgraph, redeclared = update.depsgraph, update.redeclared
+    is_frame_change = update.is_frame_change
     plan = runs.follow()
     is_shown = is_frame_change and depsgraph.mode != "RENDER"
     updated = None
@@ -121,11 +118,10 @@ def affected_by(runs: Runs, update: Update) -> Affected:
     if not (is_shown and plan.rigs.keys() <= plan.timed | plan.lookahead.timed):
         # Checking all armatures is cheaper than walking more updates than there are units.
         updated = _updated(update, len(plan.units) if is_shown else None)
-    if updated is None:
-        updated = set(plan.rigs)
     # Gravity and frame rate are settings of the scene.
-    is_timed = is_frame_change or session_uid(depsgraph.scene) in updated
-    concerned = updated | _depending(plan, updated, is_timed)
+    is_timed = is_frame_change or session_uid(depsgraph.scene) in (updated or ())
+    every = set(plan.rigs)
+    concerned = every if updated is None else updated | _depending(plan, updated, is_timed)
     unseen = set[int]() if is_frame_change else _take_unseen(depsgraph)
     # Scripts change lists without a notification, so all that will be solved is checked.
     is_all = is_frame_change or redeclared
@@ -143,7 +139,9 @@ def affected_by(runs: Runs, update: Update) -> Affected:
     if redeclared:
         # Blender rebuilds its relations, and may evaluate any armature for that.
         concerned |= plan.rigs.keys()
-    evaluated = evaluated_copies(plan, depsgraph, _solved_with(plan, concerned))
+    is_every = concerned >= plan.rigs.keys()
+    rigs = set(plan.rigs) if is_every else _solved_with(plan, concerned)
+    evaluated = evaluated_copies(plan, depsgraph, rigs)
     has_new_curves = not is_frame_change and depsgraph.id_type_updated("ACTION")
     scene = cast(bpy.types.Scene, depsgraph.scene)
     frame = scene.frame_current_final if is_frame_change else None

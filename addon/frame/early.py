@@ -14,7 +14,6 @@ import bpy
 from ..blender.access import pose_bones
 from ..blender.curves import Sampler, mute_copy
 from ..blender.rotation import floats
-from ..blender.session import part
 from ..plan.chain_plan import GoalSource
 from ..plan.plan import Plan
 from .evaluated import Evaluated
@@ -56,6 +55,7 @@ class Early:
         plan: The plan by which it was solved; None if nothing was tried.
         solved: The result; None if there is none.
         seen: By the source of a goal, what it had read of meshes ahead of the last frame.
+        written: The armatures that were written ahead.
         differing: By depsgraph, the armatures in it that the original data shows in another pose.
     """
 
@@ -64,34 +64,41 @@ class Early:
         self.plan: Plan | None = None
         self.solved: SolvedScene | None = None
         self.seen: dict[GoalSource, object] = {}
+        self.written: set[int] = set()
         self.differing: dict[bpy.types.Depsgraph, set[int]] = {}
 
-    def note_differing(self, coming: Coming) -> None:
+    def note_differing(self, coming: Coming, copied: Set[int]) -> None:
         """Note which armatures the depsgraphs show in another pose than the original data.
 
         Blender flushes the pose of the depsgraph that it evaluated last. After selecting or hiding
         bones, or changing the mode, it copies that pose, and does not evaluate it.
+
+        Args:
+            coming: The evaluation.
+            copied: The armatures that are copied for it.
         """
-        self.differing.clear()
         if len(coming.graphs) == 1 == len(bpy.data.scenes):
             return
         plan = coming.plan
         for graph in coming.graphs:
-            for uid in plan.copied_with(coming.tagged):
+            for uid in copied:
                 ob = plan.rigs[uid].object
                 there = ob.evaluated_get(graph)
                 if there.is_evaluated and _matrices(there) != _matrices(ob):
                     self.differing.setdefault(graph, set()).add(uid)
 
-    def take_differing(self, depsgraph: bpy.types.Depsgraph) -> set[int]:
-        """Return and clear the armatures that may now show the pose of another depsgraph."""
-        return self.differing.pop(depsgraph, set[int]())
+    def take(
+        self, plan: Plan, depsgraph: bpy.types.Depsgraph
+    ) -> tuple[bool, SolvedScene | None, set[int]]:
+        """Return what was done ahead of the evaluation of a depsgraph, and forget it.
 
-    def take(self, plan: Plan) -> tuple[bool, SolvedScene | None]:
-        """Return whether a plan was tried ahead, and the result; clear both."""
+        Returns:
+            Whether all was tried that could be known, the result, and the armatures that may now
+            show the pose of another depsgraph.
+        """
         was_tried, solved = self.plan is plan, self.solved
         self.plan = self.solved = None
-        return was_tried, solved if was_tried else None
+        return was_tried, solved if was_tried else None, self.differing.pop(depsgraph, set[int]())
 
     def look_at_meshes(
         self, rigs: Set[int], plan: Plan, depsgraph: bpy.types.Depsgraph | None
@@ -145,18 +152,23 @@ class Choice(NamedTuple):
     unknown: set[int]
 
 
-def chosen(runs: Runs, coming: Coming) -> Choice:
+def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
     """Return what is worth solving ahead, of what the coming evaluation affects."""
     plan = runs.plan
     lookahead = plan.lookahead
     unknown = plan.rigs.keys() - lookahead.known
     if coming.may_be_rebuilt:
         return Choice(None, False, unknown)
-    rigs = _evaluated_in(coming, lookahead.concerned(coming.tagged, coming.frame is not None))
+    if not (coming.tagged or lookahead.moving):
+        return Choice(None, True, unknown)
+    rigs = lookahead.concerned(coming.tagged, coming.frame is not None)
+    if not rigs:
+        return Choice(None, True, unknown)
+    rigs = _evaluated_in(coming, rigs)
     seen: dict[GoalSource, object] = {}
     if lookahead.meshes:
         depsgraph = None if coming.tagged else coming.flushed
-        blind, seen = part(Early).look_at_meshes(rigs, plan, depsgraph)
+        blind, seen = early.look_at_meshes(rigs, plan, depsgraph)
         rigs -= blind
         unknown |= blind
     if not rigs:

@@ -19,6 +19,7 @@ from ..blender.rotation import (
     LOCATION,
     QUATERNION,
     SCALE,
+    ChannelGroup,
     PoseChannels,
     Rows,
     Run,
@@ -33,40 +34,6 @@ from ..settings.joint_limits import IkSettings, ik_settings
 from ..settings.muting import influence_overrides
 from ..settings.properties import AnimatedSettings, settings_form
 from .evaluated import Evaluated
-
-
-class ChannelGroup(NamedTuple):
-    """Bones of which the same channel is posed.
-
-    Attributes:
-        channel: Name of the property.
-        size: Length of the property.
-        first: Slot (see `KINDS`) of this channel of the armature's first bone.
-        bones: The bones, ascending.
-        runs: The same as runs of consecutive indices.
-    """
-
-    channel: str
-    size: int
-    first: int
-    bones: Sequence[int]
-    runs: Sequence[Run]
-
-    def of_slots(self, numbers: array[float]) -> bytes:
-        """Return the values of this group, given four numbers per slot of the armature."""
-        runs = [(self.first + first, self.first + last, place) for first, last, place in self.runs]
-        values = gather(numbers, runs, 4)
-        if self.size == 4:
-            return values
-        fours = array("f", values)
-        threes = array("f", bytes(4 * self.size * len(self.bones)))
-        for i in range(self.size):
-            threes[i :: self.size] = fours[i::4]
-        return threes.tobytes()
-
-    def of(self, channels: PoseChannels) -> bytes:
-        """Return the values of this group in some channels."""
-        return channels.of(self.bones, self.runs, self.channel, self.size)
 
 
 class FkPose(NamedTuple):
@@ -306,13 +273,13 @@ class FkReader:
         return (
             bool(self._groups)
             and channels.modes == self._modes[: self._count]
-            and [group.of(channels) for group in self._groups] == self._last_values
+            and [channels.of(group) for group in self._groups] == self._last_values
         )
 
     def _read_fk(self, channels: PoseChannels) -> int:
         """Read the FK pose from the channels; return the number of groups that changed."""
         self._group_slots(channels.modes)
-        values = [group.of(channels) for group in self._groups]
+        values = [channels.of(group) for group in self._groups]
         pairs = zip(self._groups, values, self._last_values, strict=True)
         changed = [group for group, now, before in pairs if now != before]
         self._last_values = values

@@ -32,12 +32,11 @@ from ..blender.updates import (
     tagged_in,
 )
 from ..plan import dependencies, planner
-from ..plan.dependencies import PendingDeclarations
 from ..plan.planner import Planner
 from ..plan.registry import note_update
 from ..settings.notifications import take_followed
 from .affected import Update, is_foreign, unseen
-from .early import Coming
+from .early import Coming, Early
 from .solving import Runs
 from .timing import Timing
 from .update import after_evaluation, before_evaluation
@@ -48,6 +47,8 @@ class Events:
 
     Attributes:
         runs: What is kept from update to update.
+        early: What is done ahead of an evaluation.
+        timing: How long updates take.
         is_inside: Whether one is running: nested updates belong to it.
         is_undone: Whether the next update is that of an undo or redo.
         tagged: Names of the data-blocks that were tagged for the current update; None before it
@@ -57,6 +58,8 @@ class Events:
     def __init__(self) -> None:
         """Start outside of all."""
         self.runs = part(Runs)
+        self.early = part(Early)
+        self.timing = part(Timing)
         self.is_inside = False
         self.is_undone = False
         self.tagged: set[str] | None = None
@@ -75,14 +78,15 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
             runs.overwritten.restore(has_new_bones=True)
         before, after = EVENTS[is_frame_change]
         _take_ends(after)
-        part(PendingDeclarations).declare(is_frame_change)
+        if runs.planner.pending.armatures:
+            runs.planner.pending.declare(is_frame_change)
         if getattr(bpy.app.handlers, before)[-1:] != [LAST[before]]:
             return  # What handlers after ours do is not known, and they need the FK pose as well.
         graphs = graphs_of(scene)
         events.tagged = tagged_in(graphs)
         if plan is not None:
             coming = _coming(runs, scene, graphs, is_frame_change, events.tagged)
-            before_evaluation(runs, coming)
+            before_evaluation(runs, events.early, coming)
     except ReferenceError:
         _give_up()  # Something was removed without notice.
     except Exception:
@@ -124,20 +128,21 @@ def _give_up() -> None:
         report_once("could not give the armatures their FK pose back")
 
 
-def _take_ends(name: str) -> None:
-    """Make ours the first and last handlers of an event, which must not be running.
+def _take_ends(*names: str) -> None:
+    """Make ours the first and last handlers of events, which must not be running.
 
     That which is called last also evaluates what others have changed. Evaluating again clears the
     depsgraph's list of updates, which others may read.
     """
-    handlers = getattr(bpy.app.handlers, name)
-    first, last = FIRST.get(name), LAST.get(name)
-    if first in handlers and handlers[0] is not first:
-        handlers.remove(first)
-        handlers.insert(0, first)
-    if last in handlers and handlers[-1] is not last:
-        handlers.remove(last)
-        handlers.append(last)
+    for name in names:
+        handlers = getattr(bpy.app.handlers, name)
+        first, last = FIRST.get(name), LAST.get(name)
+        if first in handlers and handlers[0] is not first:
+            handlers.remove(first)
+            handlers.insert(0, first)
+        if last in handlers and handlers[-1] is not last:
+            handlers.remove(last)
+            handlers.append(last)
 
 
 def _restore(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
@@ -164,11 +169,9 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         return
     events.is_inside = True
     try:
-        for before, _ in EVENTS:
-            _take_ends(before)
+        _take_ends("depsgraph_update_pre", "frame_change_pre")
         if depsgraph.mode == "RENDER":  # It leaves results in the channels until it calls these.
-            _take_ends("render_post")
-            _take_ends("render_cancel")
+            _take_ends("render_post", "render_cancel")
         try:
             _follow(events, depsgraph, is_frame_change, is_rebuilt)
         except ReferenceError:
@@ -220,7 +223,7 @@ def _follow(
         if depsgraph.id_type_updated("ACTION"):
             plan_of.look_at_animation()
         note_update(depsgraph)
-    timing = part(Timing)
+    timing = events.timing
     started = perf_counter() if timing.is_asked else 0.0
     done = Update(
         depsgraph,
@@ -232,7 +235,7 @@ def _follow(
         redeclared,
         has_other_handlers,
     )
-    if after_evaluation(runs, done) and started:
+    if after_evaluation(runs, events.early, done) and started:
         timing.note(started)
 
 
@@ -351,7 +354,7 @@ def _declare_dependencies() -> set[int]:
         if ob.library is None and dependencies.declare(ob):
             plan_of.released[ob.session_uid] = ob
     plan_of.is_declared = True
-    part(PendingDeclarations).clear()
+    plan_of.pending.armatures.clear()
     rigs = [rig for rig in plan.rigs.values() if rig.object.library is None]
     return {rig.uid for rig in rigs if dependencies.declare(rig.object)}
 

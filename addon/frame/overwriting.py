@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from ..blender.access import pose_bones, set_channel
 from ..blender.animated_values import Flushed, take_back
 from ..blender.curves import Curves, MutedCopy
-from ..blender.rotation import ALL_CHANNELS, Rows, floats, gather, runs_of
+from ..blender.rotation import ALL_CHANNELS, ChannelGroup, Rows, floats, gather, runs_of
 from ..blender.skeleton import Skeleton, forget_bones
-from .fk_pose import ChannelGroup, FkPose
+from .fk_pose import FkPose
 from .write import PoseWriter
 
 
@@ -74,7 +74,8 @@ class ChannelBuffer:
         """Return the values of the channel."""
         if self._are_few:
             return array("f", [number for setter in self._setters for number in setter])
-        self._all_values = floats(pose_bones(self.rig.object), self.channel, self.size)
+        pose: Any = self.rig.object.pose
+        self._all_values = floats(pose.bones, self.channel, self.size)
         return array("f", gather(self._all_values, self.runs, self.size))
 
     def write(self, numbers: array[float]) -> None:
@@ -124,19 +125,19 @@ class Overwrite(NamedTuple):
 
 
 class Overwritten:
-    """What is overwritten for the present evaluation, to be restored after it."""
+    """What is overwritten for the present evaluation, to be restored after it.
+
+    Attributes:
+        is_any: Whether there is anything to restore.
+    """
 
     def __init__(self) -> None:
         """Start with nothing."""
+        self.is_any = False
         self._channels: list[Overwrite] = []
         self._muted: list[MutedCopy] = []
         # Armatures with values that the animation of another depsgraph has replaced.
         self._flushed: list[tuple[Skeleton, Flushed]] = []
-
-    @property
-    def is_any(self) -> bool:
-        """Whether there is anything to restore."""
-        return bool(self._channels or self._flushed or self._muted)
 
     def write_ahead(
         self,
@@ -157,6 +158,7 @@ class Overwritten:
         """
         if muted is not None:
             self._muted.append(muted)
+            self.is_any = True
         for group, composed in writer.composed:
             bones = group.bones
             if animated:
@@ -194,6 +196,7 @@ class Overwritten:
         played = before if played is None else played
         if written == before == played:
             return
+        self.is_any = True
         self._channels.append(Overwrite(buffer, before, played, written, curves))
         if is_quiet:
             buffer.write_quietly(written)
@@ -204,6 +207,7 @@ class Overwritten:
         """Have `restore` also restore the values from before a flush to the original data."""
         if flushed:
             self._flushed.append((rig, flushed))
+            self.is_any = True
 
     def restore(self, has_new_bones: bool, is_played: bool = False) -> None:
         """Restore the values of all overwritten channels, and undo flushes and mutes.
@@ -220,6 +224,7 @@ class Overwritten:
             rig, flushed = self._flushed.pop()
             with suppress(ReferenceError):
                 take_back(rig.object, flushed)
+        self.is_any = False
 
     def restore_channels(self, has_new_bones: bool, is_played: bool = False) -> None:
         """Restore the same, except for flushed values. It tags nothing."""
@@ -241,6 +246,7 @@ class Overwritten:
         while self._muted:
             with suppress(ReferenceError):
                 self._muted.pop().undo()
+        self.is_any = bool(self._flushed)
 
 
 def _merged(over: Overwrite, present: array[float], fk: array[float]) -> array[float]:

@@ -286,36 +286,32 @@ class ChannelSnapshot(SceneSnapshot):
     def location(self, ob: bpy.types.Object, uid: int) -> Vec | None:
         """Return the coming world location of an object; None if it must be computed."""
         place = self.locations.get(uid)
-        if place is None and ob.parent is None:
-            place = self.locations[uid] = self._location(ob, uid)
-        return place
-
-    def _location(self, ob: bpy.types.Object, uid: int) -> Vec:
+        if place is not None or ob.parent is not None:
+            return place
         if self._seen_in is not None:
-            copy = ob.evaluated_get(self._seen_in)
-            return cast(Vec, copy.matrix_world.translation.to_tuple())
-        self.objects[uid] = ob
-        played = self._curves(uid)
-        if played is not None and self._is_animated(uid):
-            return object_place(ob, played)
-        return cast(Vec, ob.matrix_basis.translation.to_tuple())
-
-    def _is_animated(self, uid: int) -> bool:
-        """Return whether F-curves set the transform of an object."""
-        return uid in self.plan.lookahead.placed
+            place = ob.evaluated_get(self._seen_in).matrix_world.translation.to_tuple()
+        else:
+            self.objects[uid] = ob
+            played = self._curves(uid) if uid in self.plan.lookahead.placed else None
+            if played is None:
+                place = ob.matrix_basis.translation.to_tuple()
+            else:
+                place = object_place(ob, played)
+        self.locations[uid] = place = cast(Vec, place)
+        return place
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame | None:
         """Return the coming frame of an object in world space; None if it must be computed."""
         if ob.parent is not None:
             return None
-        if self._seen_in is not None and not self._is_animated(uid):
+        if self._seen_in is not None and uid not in self.plan.lookahead.placed:
             return matrix_frame(ob.evaluated_get(self._seen_in).matrix_world)
         return self.basis(ob, uid)
 
     def basis(self, ob: bpy.types.Object, uid: int) -> Frame:
         """Return the coming frame of an object in the space of its parent, if it has one."""
         self.objects[uid] = ob
-        if not self._is_animated(uid):
+        if uid not in self.plan.lookahead.placed:
             return matrix_frame(ob.matrix_basis)
         return object_frame(ob, self._curves(uid), uid in self.plan.lookahead.turned)
 
@@ -335,7 +331,14 @@ class ChannelSnapshot(SceneSnapshot):
             copy = ob.evaluated_get(depsgraph)
             if copy.is_evaluated and not self._has_expected_transform(uid, ob, copy, worlds):
                 return False
-        return all([self._has_played(uid, depsgraph) for uid in self.rigs])
+        for uid, now in self.evaluated.items():
+            # One that could not be read is not.
+            if isinstance(now, Unevaluated) and now.has_animated_bones:
+                copy = self.rigs[uid].evaluated_get(depsgraph)
+                posed = self.plan.lookahead.animated[uid]
+                if copy.is_evaluated and not now.has_played(PoseChannels(pose_bones(copy)), posed):
+                    return False
+        return True
 
     def _has_expected_transform(
         self,
@@ -362,12 +365,3 @@ class ChannelSnapshot(SceneSnapshot):
         near = PRECISION * max(map(abs, world[0]))
         axes = zip(matrix3(copy.matrix_world), world[0], strict=True)
         return all([abs(a - b) <= near for a, b in axes])
-
-    def _has_played(self, uid: int, depsgraph: bpy.types.Depsgraph) -> bool:
-        """Return whether the bones of an armature were animated as expected."""
-        now = self.evaluated[uid]
-        if not isinstance(now, Unevaluated) or not now.has_animated_bones:
-            return True  # It could not be read, or no F-curve sets its bones.
-        copy = self.rigs[uid].evaluated_get(depsgraph)
-        posed = self.plan.lookahead.animated[uid]
-        return not copy.is_evaluated or now.has_played(PoseChannels(pose_bones(copy)), posed)

@@ -10,7 +10,7 @@ import bpy
 from fabrik_solver import ChainInput, Frame, Posture
 from fabrik_solver.core.vectors import Vec
 
-from ..blender.access import is_edited, session_uid
+from ..blender.access import session_uid
 from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
 from ..blender.session import part
 from ..plan.armature_plan import ArmaturePlan
@@ -136,7 +136,8 @@ def _unit_of(plan: UnitPlan) -> AnyUnit:
 def _result(solved: SolvedScene, unit: AnyUnit, frame: float | None) -> SolveResult:
     """Return the result of a unit, with a report of the problem if it is invalid."""
     try:
-        _refuse_failed(solved, unit.plan)
+        if solved.failed:
+            _refuse_failed(solved, unit.plan)
         inputs = unit.read(solved)
         if inputs is None:
             return unit.unposed(Report("DISABLED"))
@@ -160,7 +161,7 @@ def _refuse_failed(solved: SolvedScene, unit: UnitPlan) -> None:
     Raises:
         ProblemError: If it is one.
     """
-    if solved.failed and any(one in solved.failed for one in (unit.rig.uid, *unit.members)):
+    if any(one in solved.failed for one in (unit.rig.uid, *unit.members)):
         raise ProblemError(INTERNAL_ERROR)
 
 
@@ -226,7 +227,7 @@ def evaluated_copies(
     Armatures in Edit Mode are left out: Blender evaluates no pose of them, and evaluating one with
     renamed bones would disable their drivers for good.
     """
-    objects = {uid: plan.rigs[uid].object for uid in rigs}
-    objects = {uid: ob for uid, ob in objects.items() if not is_edited(ob)}
+    objects: dict[int, Any] = {uid: plan.rigs[uid].object for uid in rigs}
+    objects = {uid: ob for uid, ob in objects.items() if not ob.data.is_editmode}
     copies = {uid: ob.evaluated_get(depsgraph) for uid, ob in objects.items()}
     return {uid: copy for uid, copy in copies.items() if copy.is_evaluated}

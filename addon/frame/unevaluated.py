@@ -22,7 +22,7 @@ from fabrik_solver.core.vectors import (
 )
 
 from ..blender import animation
-from ..blender.access import pose_bones, rest_bone
+from ..blender.access import rest_bone
 from ..blender.curves import ITEM, Sampler, split_bone_path
 from ..blender.rotation import (
     KIND_OF,
@@ -39,7 +39,12 @@ from .evaluated import Evaluated
 
 
 class Unevaluated(Evaluated):
-    """An armature as Blender will evaluate it."""
+    """An armature as Blender will evaluate it.
+
+    Attributes:
+        has_animated_bones: Whether F-curves animate its bones.
+        has_animated_settings: Whether F-curves animate settings of its constraints.
+    """
 
     def __init__(self, rig: Skeleton, rows: Rows, played: Sampler | None) -> None:
         """Wrap an armature.
@@ -52,16 +57,8 @@ class Unevaluated(Evaluated):
         super().__init__(rig.object, rows)
         self._rig = rig
         self._played = played
-
-    @property
-    def has_animated_bones(self) -> bool:
-        """Whether F-curves animate its bones."""
-        return self._played is not None and self._played.animates_bones()
-
-    @property
-    def has_animated_settings(self) -> bool:
-        """Whether F-curves animate settings of its constraints."""
-        return self._played is not None and self._played.animates_settings()
+        self.has_animated_bones = played is not None and played.animates_bones()
+        self.has_animated_settings = played is not None and played.animates_settings()
 
     def has_played(self, evaluated: PoseChannels, posed: Collection[int]) -> bool:
         """Return whether evaluated channels have the values of the F-curves.
@@ -81,8 +78,7 @@ class Unevaluated(Evaluated):
     @cached_property
     def channels(self) -> PoseChannels:
         """The channels of the FK pose."""
-        bones = pose_bones(self.object)
-        played = self._played
+        bones, played = self.bones, self._played
         if played is None or not played.animates_bones():
             return PoseChannels(bones, self._rows)
         return PatchedChannels(bones, played.bone_values)

@@ -15,8 +15,7 @@ import bpy
 from ..blender.access import is_edited
 from ..blender.animated_values import flush_to_original
 from ..blender.errors import report_once
-from ..blender.meshes import note_changes
-from ..blender.session import part
+from ..blender.meshes import are_noted, note_changes
 from ..blender.skeleton import skeleton_of
 from ..blender.updates import Updates, tagged_in
 from .affected import Affected, Update, affected_by
@@ -51,43 +50,56 @@ def update(runs: Runs, scene: SceneSnapshot, frame: float | None) -> tuple[Solve
     return solved, changed
 
 
-def before_evaluation(runs: Runs, coming: Coming) -> None:
+def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
     """Solve what the coming evaluation affects, as far as it is known already, and write it.
 
-    All results are verified after the evaluation.
+    Args:
+        runs: What is kept from update to update.
+        early: What is done, to be verified after the evaluation.
+        coming: The evaluation.
     """
-    plan, early = coming.plan, part(Early)
-    early.note_differing(coming)
-    if not plan.has_same_names(coming.tagged):
-        return  # F-curves already use the new bone names, the plan the old ones.
-    choice = chosen(runs, coming)
+    plan = coming.plan
+    copied = set[int]()
+    early.differing.clear()
+    if coming.tagged:
+        copied = plan.copied_with(coming.tagged)
+        early.note_differing(coming, copied)
+        if not plan.has_same_names(coming.tagged):
+            return  # F-curves already use the new bone names, the plan the old ones.
+    choice = chosen(runs, early, coming)
     foreseen, changed, played = set[int](), set[int](), set[int]()
     if choice.is_tried:
         early.plan = plan
     if choice.snapshot is not None:
         early.solved, changed = update(runs, choice.snapshot, coming.frame)
         foreseen = {*early.solved.rigs}
-    if coming.frame is not None:
+        played = set() if coming.frame is None else {*foreseen}
+    if coming.frame is not None and choice.unknown:
         cached = compose_cached(runs, choice.unknown, coming.frame)
         changed |= {uid for uid, is_new in cached.items() if is_new}
-        played = foreseen | (cached.keys() & plan.lookahead.replaced.keys())
+        played |= cached.keys() & plan.lookahead.replaced.keys()
         foreseen |= cached.keys()
-    for uid in changed | plan.copied_with(coming.tagged) | played:
-        if uid not in plan.lookahead.mode_animated:
-            write_early(runs, uid, uid in foreseen, coming)
+    early.written = changed | copied | played
+    for uid in early.written - plan.lookahead.mode_animated:
+        write_early(runs, uid, uid in foreseen, coming)
     for uid in changed:
         plan.rigs[uid].object.update_tag(refresh={"OBJECT"})
 
 
-def after_evaluation(runs: Runs, done: Update) -> bool:
+def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     """Pose all armatures that an evaluation affects; return whether there are any.
 
     Results that were solved ahead and are still valid are kept. All others are read, solved and
     written, and Blender evaluates them again.
+
+    Args:
+        runs: What is kept from update to update.
+        early: What was done ahead of the evaluation.
+        done: The evaluation.
     """
-    affected, early = affected_by(runs, done), part(Early)
-    was_tried, solved = early.take(runs.plan)
-    differing = early.take_differing(done.depsgraph) & affected.evaluated.keys()
+    affected = affected_by(runs, done)
+    was_tried, solved, differing = early.take(runs.plan, done.depsgraph)
+    differing &= affected.evaluated.keys()
     released, runs.planner.released = runs.planner.released, {}
     if not affected.evaluated and not released:
         return False
@@ -99,11 +111,14 @@ def after_evaluation(runs: Runs, done: Update) -> bool:
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
     wrong = _wrong(affected, was_tried, solved, differing)
-    if wrong:
-        _read_and_solve(affected, wrong)
-    again = {uid for uid in wrong if not affected.is_shown(uid)}
+    changed = _read_and_solve(affected, wrong) if wrong else set[int]()
+    # What differs from the last pose is not shown yet, unless it was written ahead.
+    sure = changed - early.written
+    again = sure | {uid for uid in wrong - sure if not affected.is_shown(uid)}
     again |= (affected.evaluated.keys() & affected.redeclared) | differing
-    others = _may_be_evaluated(affected, again)
+    others = set[int]()
+    if affected.redeclared or done.has_other_handlers:
+        others = _may_be_evaluated(affected, again)
     if again or others:
         _evaluate_again(affected, again, others)
     has_news = any([write_reports(runs.writers[uid]) for uid in affected.evaluated])
@@ -133,21 +148,16 @@ def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
     right, foreseen = set[int](), set[int]()
     if early is not None and not affected.has_new_curves:
         foreseen = evaluated & early.rigs.keys()
-        if _came_true(early, affected.update.depsgraph):
+        scene, depsgraph = early.snapshot, affected.update.depsgraph
+        if isinstance(scene, ChannelSnapshot) and scene.came_true(depsgraph, early.worlds):
             right |= foreseen
     if affected.frame is not None:  # No input of the others has changed then.
         right |= evaluated & (lookahead.known - lookahead.timed) - foreseen
     return {uid for uid in right if affected.is_shown(uid)}
 
 
-def _came_true(solved: SolvedScene, depsgraph: bpy.types.Depsgraph) -> bool:
-    """Return whether a depsgraph has evaluated what a scene was solved from."""
-    snapshot = solved.snapshot
-    return isinstance(snapshot, ChannelSnapshot) and snapshot.came_true(depsgraph, solved.worlds)
-
-
-def _read_and_solve(affected: Affected, rigs: set[int]) -> None:
-    """Read and solve armatures.
+def _read_and_solve(affected: Affected, rigs: set[int]) -> set[int]:
+    """Read and solve armatures; return those whose channel values differ from the last ones.
 
     Those that follow from channels are read from them, as ahead of an evaluation, so that the
     result is the same bit for bit. If the evaluation differs from that, they are read from it like
@@ -157,16 +167,20 @@ def _read_and_solve(affected: Affected, rigs: set[int]) -> None:
     touched = affected.touched()
     animated = affected.evaluated.keys() & plan.animated
     known = rigs & plan.lookahead.known
+    changed = set[int]()
     if known:
-        solved, _ = update(runs, _channels(affected, known, touched | animated), affected.frame)
-        if not _came_true(solved, done.depsgraph):
+        scene = _channels(affected, known, touched | animated)
+        solved, changed = update(runs, scene, affected.frame)
+        if not scene.came_true(done.depsgraph, solved.worlds):
             known = set[int]()
     others = rigs - known
     if others:
         touched |= plan.lookahead.known
         if not done.is_played:
             touched |= animated
-        update(runs, _evaluated(affected, others, touched), affected.frame)
+        _, more = update(runs, _evaluated(affected, others, touched), affected.frame)
+        changed |= more
+    return changed
 
 
 def _channels(affected: Affected, rigs: set[int], touched: set[int]) -> ChannelSnapshot:
@@ -197,10 +211,9 @@ def _may_be_evaluated(affected: Affected, again: set[int]) -> set[int]:
     if affected.redeclared:
         # It evaluates what is tagged for any view layer, or shares armature data with these.
         return others
-    if affected.update.has_other_handlers:
-        tagged, rigs = tagged_in([affected.update.depsgraph]), affected.runs.plan.rigs
-        return {uid for uid in others if rigs[uid].object.name in tagged}
-    return set()
+    # Handlers of others may have tagged some.
+    tagged, rigs = tagged_in([affected.update.depsgraph]), affected.runs.plan.rigs
+    return {uid for uid in others if rigs[uid].object.name in tagged}
 
 
 TRIES = 2
@@ -290,7 +303,7 @@ def _update_quietly(depsgraph: bpy.types.Depsgraph) -> None:
     after: list[Any] = bpy.app.handlers.depsgraph_update_post
     kept = before[:], after[:]
     before.clear()
-    after[:] = [_note_changes]
+    after[:] = [_note_changes] if are_noted() else []
     try:
         depsgraph.update()
     finally:

@@ -12,6 +12,7 @@ from ..blender.messages import store
 from ..blender.rotation import (
     LOCATION,
     SCALE,
+    ChannelGroup,
     PoseChannels,
     Rows,
     Run,
@@ -22,7 +23,7 @@ from ..blender.skeleton import Skeleton
 from ..plan.chain_plan import Report
 from ..plan.results import SolveResult
 from ..settings.properties import FabrikConstraint, settings
-from .fk_pose import ChannelGroup, FkPose
+from .fk_pose import FkPose
 from .solved_pose import SolvedPose
 
 
@@ -90,7 +91,10 @@ class PoseWriter:
             # Their signs are compatible with the FK pose already.
             rotations = [result.rotations for result in pose.results]
             found = array("f", [*chained.from_iterable(rotations)])
-            for first, last, place in self._runs_of(pose):
+            bones = [result.bones for result in pose.results]
+            if bones != self._bones:
+                self._bones, self._runs = bones, runs_of([*chained.from_iterable(bones)])
+            for first, last, place in self._runs:
                 end = place + last - first
                 numbers[first * 4 : last * 4] = found[place * 4 : end * 4]
             if not pose.locations and not pose.scales:
@@ -105,17 +109,10 @@ class PoseWriter:
                 numbers[first : first + len(values)] = values
         return numbers
 
-    def _runs_of(self, pose: SolvedPose) -> list[Run]:
-        """Return the rotated bones as runs of consecutive indices."""
-        bones = [result.bones for result in pose.results]
-        if bones != self._bones:
-            self._bones, self._runs = bones, runs_of([*chained.from_iterable(bones)])
-        return self._runs
-
     def is_shown(self, evaluated: PoseChannels) -> bool:
         """Return whether evaluated channels have the composed values."""
         for group, composed in self.composed:
-            if group.of(evaluated) != composed:
+            if evaluated.of(group) != composed:
                 return False
         return bool(self.composed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 import bpy
 
@@ -73,21 +73,19 @@ class ArmaturePlan:
         self.uids = (rig.uid, data.session_uid)
         self.sources = {source.session_uid for source, _ in dependencies.sources(ob)}
         self.collections = dependencies.collections(ob)
-        self.lists = _list_signatures(
-            settings(ob)
-        )  # After resolving, which may have followed renames.
+        # After resolving, which may have followed renames.
+        _, self.lists = _lists_of(settings(ob))
         self._own_messages = [(chain.problem, chain.note) for chain in self.chains]
 
     def is_stale(self) -> bool:
         """Return whether a script changed a list, for which there is no notification."""
-        own = settings(self.rig.object)
-        return keys_of(own) != self.keys or _list_signatures(own) != self.lists
+        own: Any = self.rig.object
+        keys, lists = _lists_of(own.fabrik)
+        return keys != self.keys or lists != self.lists
 
     def reread_lists(self) -> None:
         """Accept the lists as changed by deferred writes."""
-        own = settings(self.rig.object)
-        self.keys[:] = keys_of(own)
-        self.lists = _list_signatures(own)
+        self.keys[:], self.lists = _lists_of(settings(self.rig.object))
 
     def reset_messages(self) -> None:
         """Reset problems and notes to those that concern this armature alone."""
@@ -102,7 +100,9 @@ def has_settings(ob: bpy.types.Object) -> bool:
     return any(len(getattr(settings(ob), name)) > 0 for name in ("constraints", *LISTS))
 
 
-def _list_signatures(own: FabrikSettings) -> dict[str, object]:
-    return {
+def _lists_of(own: FabrikSettings) -> tuple[list[int], dict[str, object]]:
+    """Return the keys of the constraints, and the signatures of the other lists."""
+    lists = {
         name: signature(own) for name, signature in LISTS.items() if len(getattr(own, name)) > 0
     }
+    return keys_of(own), lists

@@ -18,47 +18,42 @@ from ..settings.properties import LISTS, free_name, keys_of, settings
 
 
 class DeferredWrites:
-    """The session's deferred writes."""
+    """The session's deferred writes.
+
+    Attributes:
+        noted: By data-block, RNA path of the owner and name of the setting: the block, and the old
+            and new value. References to the owners could become invalid.
+        new: The armatures that were planned since the last write.
+    """
 
     def __init__(self) -> None:
         """Start without any."""
-        # References to the owners could become invalid, so their RNA paths are kept.
-        self._noted: dict[tuple[int, str, str], tuple[bpy.types.ID, object, object]] = {}
-        self._new: dict[int, bpy.types.Object] = {}
+        self.noted: dict[tuple[int, str, str], tuple[bpy.types.ID, object, object]] = {}
+        self.new: dict[int, bpy.types.Object] = {}
 
     def note(self, owner: Any, name: str, value: object) -> None:
         """Set a property of a bone or property group in the next update."""
         before = getattr(owner, name)
         if before != value:
             block = owner.id_data
-            self._noted[block.session_uid, owner.path_from_id(), name] = block, before, value
+            self.noted[block.session_uid, owner.path_from_id(), name] = block, before, value
 
     def note_new(self, armature: bpy.types.Object) -> None:
         """Assign keys and unique names in the lists of an armature in the next update."""
-        self._new[armature.session_uid] = armature
-
-    @property
-    def are_due(self) -> bool:
-        """Whether there are any."""
-        return bool(self._noted or self._new)
-
-    @property
-    def planned(self) -> set[int]:
-        """The armatures that were planned since the last write."""
-        return set(self._new)
+        self.new[armature.session_uid] = armature
 
     def apply(self) -> set[int]:
         """Apply them; return the armatures with renamed list items."""
         renamed: set[int] = set()
         with notifications.following():
-            while self._noted:
-                (_, path, name), (block, before, value) = self._noted.popitem()
+            while self.noted:
+                (_, path, name), (block, before, value) = self.noted.popitem()
                 with suppress(ReferenceError, ValueError):  # It was removed.
                     owner: Any = block.path_resolve(path)
                     if getattr(owner, name) == before:
                         setattr(owner, name, value)
-            while self._new:
-                uid, armature = self._new.popitem()
+            while self.new:
+                uid, armature = self.new.popitem()
                 with suppress(ReferenceError):
                     _assign_keys(armature)
                     if _make_names_unique(armature):

@@ -23,16 +23,20 @@ def declare(armature: bpy.types.Object) -> bool:
 
 
 class PendingDeclarations:
-    """The armatures of the session whose dependencies will be declared before the next update."""
+    """The armatures of the session whose dependencies will be declared before the next update.
+
+    Attributes:
+        armatures: The armatures.
+    """
 
     def __init__(self) -> None:
         """Start without any."""
-        self._armatures: dict[int, bpy.types.Object] = {}
+        self.armatures: dict[int, bpy.types.Object] = {}
         self._scenes: list[int] = []  # Those that windows showed when the last one was added.
 
     def add(self, armature: bpy.types.Object) -> None:
         """Declare the dependencies of an armature before the next update."""
-        self._armatures[armature.session_uid] = armature
+        self.armatures[armature.session_uid] = armature
         self._scenes = _shown_scenes()
 
     def declare(self, is_frame_change: bool) -> None:
@@ -42,16 +46,12 @@ class PendingDeclarations:
         then and is not evaluated yet, where building it once more crashes Blender 4.2: what is
         declared has to wait until it is.
         """
-        if not self._armatures or (is_frame_change and self._scenes != _shown_scenes()):
+        if is_frame_change and self._scenes != _shown_scenes():
             return
-        while self._armatures:
-            _, armature = self._armatures.popitem()
+        while self.armatures:
+            _, armature = self.armatures.popitem()
             with suppress(ReferenceError):  # It was removed.
                 declare(armature)
-
-    def clear(self) -> None:
-        """Declare nothing."""
-        self._armatures.clear()
 
 
 @notifications.structure

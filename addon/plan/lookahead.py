@@ -26,7 +26,7 @@ from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Skeleton, skeleton_of
 from ..settings.properties import settings
 from .chain_plan import ChainPlan, GoalSource, UnitPlan
-from .plan import Lookahead, Plan, driver_count
+from .plan import Lookahead, Plan
 from .pre_pass import PrePassBone
 
 OBJECT_CHANNELS = {*KIND_OF, "delta_location", "delta_scale"}
@@ -57,7 +57,8 @@ def lookahead_of(plan: Plan) -> Lookahead:
     lookahead = Lookahead()
     for uid, rig in plan.rigs.items():
         posed, channels = plan.slots[uid], animation.animated(rig.object)
-        lookahead.drivers[uid] = driver_count(rig.object)
+        data = rig.object.animation_data
+        lookahead.drivers[uid] = len(data.drivers) if data else 0
         lookahead.switched |= _switched(rig, channels)
         animated = posed & _slots_of(rig, channels.keyed | channels.driven)
         lookahead.animated[uid] = animated

@@ -72,12 +72,6 @@ class Lookahead:
         return any(animation.signature(ob) != known for ob, known in self.signatures)
 
 
-def driver_count(ob: bpy.types.Object) -> int:
-    """Return how many drivers an object has."""
-    data = ob.animation_data
-    return len(data.drivers) if data else 0
-
-
 @dataclass(eq=False, slots=True)
 class Plan:
     """All constraints of the file.
@@ -173,7 +167,11 @@ class Plan:
     def has_new_drivers(self) -> bool:
         """Return whether drivers were added or removed, for which there is no notification."""
         count = self.lookahead.drivers
-        return any(count[uid] != driver_count(rig.object) for uid, rig in self.rigs.items())
+        for uid, rig in self.rigs.items():
+            data = rig.object.animation_data
+            if count[uid] != (len(data.drivers) if data else 0):
+                return True
+        return False
 
 
 def active_in(bone: bpy.types.PoseBone) -> list[tuple[str, bool]]:

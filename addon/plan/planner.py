@@ -25,6 +25,7 @@ from ..settings.properties import keys_of, settings
 from .armature_plan import ArmaturePlan, has_settings
 from .bodies import tie_to_bodies
 from .deferred import DeferredWrites
+from .dependencies import PendingDeclarations
 from .lookahead import lookahead_of
 from .making import is_orphaned, make_plan
 from .plan import Plan
@@ -39,6 +40,7 @@ class Planner:
         plan: The plan; None until it is needed.
         armatures: The plan of each armature.
         released: Armatures with bones that a previous plan posed and this one does not.
+        pending: The declarations that are due.
         is_declared: Whether the dependencies of the plan were declared to Blender.
     """
 
@@ -47,6 +49,8 @@ class Planner:
         self.plan: Plan | None = None
         self.released: dict[int, bpy.types.Object] = {}
         self.is_declared = False
+        self.pending = part(PendingDeclarations)
+        self._deferred = part(DeferredWrites)
         self.armatures: dict[int, ArmaturePlan] = {}
         self._signatures: list[tuple[bpy.types.Object, object]] = []
         self._objects = array("i")  # Session UIDs of all objects in the file.
@@ -86,10 +90,10 @@ class Planner:
 
         For updates of viewports only, not for renders and draw handlers.
         """
-        plan, deferred = self.current(), part(DeferredWrites)
-        if not deferred.are_due:
+        plan, deferred = self.plan or self.current(), self._deferred
+        if not (deferred.noted or deferred.new):
             return plan
-        known = {uid: self.armatures[uid] for uid in deferred.planned & self.armatures.keys()}
+        known = {uid: self.armatures[uid] for uid in deferred.new.keys() & self.armatures.keys()}
         outdated = {uid for uid, own in known.items() if own.is_stale()}
         outdated |= deferred.apply() & known.keys()
         for uid in known.keys() - outdated:
@@ -178,7 +182,10 @@ class Planner:
 
     def is_switched(self) -> bool:
         """Return whether animation has enabled or disabled a native constraint of a bone."""
-        return self.plan is not None and self.plan.have_constraints_switched(())
+        plan = self.plan
+        if plan is None or not plan.lookahead.switched:
+            return False
+        return plan.have_constraints_switched(())
 
     def stale(self, among: Iterable[int]) -> set[int]:
         """Return the armatures whose lists a script has changed, without a notification."""
