@@ -17,7 +17,9 @@ SECONDS := 600
 env = python=$$($(PYTHON) tools/environment.py $(1)) && "$$python"
 # Those that are done take over what others have not begun; fixtures of modules are made twice.
 parallel = -n $(JOBS) --dist worksteal
-real = "$(BLENDER)" --background --factory-startup --python-exit-code 1 --python
+# A real Blender: the one of BLENDER=…, one that is installed, or Debian's, which is fetched.
+find = blender=$$($(PYTHON) tools/real_blender.py $(1))
+real = "$$blender" --background --factory-startup --python-exit-code 1 --python
 
 .PHONY: help
 help:  ## list the targets
@@ -27,9 +29,15 @@ help:  ## list the targets
 demo:  ## show what the add-on does, with the newest Blender this machine's Python allows
 	export PYTHONPATH="$$($(PYTHON) tools/state.py)" && $(call env,bpy-$$($(PYTHON) tools/environment.py newest)) samples/demo.py
 
+.PHONY: run
+run:  ## open a real Blender with the add-on from this folder, and leave its settings alone
+	$(call find) && BLENDER_USER_RESOURCES="$(CURDIR)/build/run" "$$blender" \
+		--python-expr 'import sys; sys.path[:0] = [".", "solver/src"]; import addon; addon.register()'
+
 .PHONY: bench
-bench: wheels  ## measure beside Blender's own IK, in minutes; writes docs/benchmarks/
+bench: wheels  ## measure beside Blender's own IK, in minutes; writes docs/benchmarks/ and the tables of speed
 	export PYTHONPATH="$(CURDIR)/build/compiled" && $(call env,bpy-$$($(PYTHON) tools/environment.py newest)) benchmarks/run.py --to docs/benchmarks
+	$(call env,core) tools/speed.py add
 
 .PHONY: test
 test: $(if $(BLENDER),test-real,test-core test-newest)  ## run the tests; BLENDER=… runs them in that real Blender
@@ -54,9 +62,8 @@ test-wheel-%:
 	$(call env,bpy-$*) -m pytest tests/blender $(parallel) $(PYTEST)
 
 .PHONY: test-real
-test-real:
-	$(PYTHON) tools/environment.py packages "$(BLENDER)"
-	$(real) tests/run.py -- tests/blender $(PYTEST)
+test-real:  ## run the tests in a real Blender: BLENDER=…, an installed one, or Debian's
+	$(call find,packages) && $(real) tests/run.py -- tests/blender $(PYTEST)
 
 .PHONY: fuzz
 fuzz: wheels fuzz-core fuzz-newest  ## try what nobody thought of, for about SECONDS=…
@@ -78,8 +85,8 @@ fuzz-wheel-%:
 	$(call env,bpy-$*) -m pytest -s tests/blender/test_fuzz.py tests/blender/test_fuzz_settings.py $(PYTEST)
 
 .PHONY: test-install
-test-install: package  ## install the built zips in BLENDER=… and use them
-	for package in dist/*.zip; do \
+test-install: package  ## install the built zips in a real Blender and use them
+	$(call find) && for package in dist/*.zip; do \
 		rm -rf build/user && mkdir -p build/user && \
 		BLENDER_USER_RESOURCES="$(CURDIR)/build/user" $(real) tests/install.py -- $$package \
 		|| exit; \
@@ -109,6 +116,10 @@ samples:  ## build the sample .blend files, with the oldest Blender, so that all
 pictures: package  ## make the manual's pictures of the window, still and moving
 	$(call env,core) tests/ui/screenshots.py
 	$(call env,core) tests/ui/films.py
+
+.PHONY: diagrams
+diagrams:  ## draw the manual's diagrams from tools/diagrams
+	$(PYTHON) tools/diagrams.py
 
 .PHONY: translations
 translations:  ## bring addon/translations up to date with the texts of the interface

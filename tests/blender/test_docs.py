@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import texts
+from tools import diagrams, speed, texts
 
 ROOT = Path(__file__).parents[2]
 FACTS = (ROOT / "docs" / "blender-facts.md").read_text(encoding="utf-8")
@@ -51,17 +51,40 @@ def test_every_module_of_the_architecture_exists() -> None:
     packages = (ROOT / "addon", ROOT / "solver" / "src" / "fabrik_solver")
     folders = {folder for top in packages for folder in (top, *top.rglob("*")) if folder.is_dir()}
     found = re.findall(r"`([\w/]+\.py)`", ARCHITECTURE)
-    assert len(found) > 20
+    assert len(found) > 40
     for path in found:
         assert any((folder / path).is_file() for folder in (ROOT, *folders)), path
 
 
 def test_the_picture_of_the_layers_names_all_features() -> None:
-    picture = ARCHITECTURE.split("```")[1]
-    folders = [path.parent.name for path in (ROOT / "addon" / "features").glob("*/__init__.py")]
-    assert [name for name in folders if f" {name} " not in picture.replace("\n", " ")] == []
-    layers = [path.parent.name for path in (ROOT / "addon").glob("*/__init__.py")]
-    assert [name for name in layers if f"{name}/" not in picture] == []
+    picture = set(re.findall(r"[\w/]+", re.sub(r"\\n", " ", diagrams.source_of("layers"))))
+    folders = {path.parent.name for path in (ROOT / "addon" / "features").glob("*/__init__.py")}
+    assert folders - picture == set()
+    layers = {f"{path.parent.name}/" for path in (ROOT / "addon").glob("*/__init__.py")}
+    assert layers - picture == set()
+
+
+def test_the_diagrams_are_drawn_from_their_sources() -> None:
+    """If this fails, run make diagrams."""
+    for source in diagrams.sources():
+        assert diagrams.picture_of(source).read_text("utf-8").endswith(diagrams.mark_of(source))
+
+
+@pytest.mark.parametrize("path", speed.TABLES, ids=lambda path: path.name)
+def test_the_tables_of_speed_are_of_the_same_runs(path: Path) -> None:
+    """If this fails, run tools/speed.py."""
+    page = path.read_text(encoding="utf-8")
+    assert page == speed.with_table(page, speed.TABLES[path])
+
+
+def test_the_runs_have_that_of_the_benchmarks() -> None:
+    """If this fails, run tools/speed.py add."""
+    run = speed.run_of(speed.PAGE.read_text(encoding="utf-8"))
+    assert len(run) > 5
+    lines = speed.runs()
+    last = [{**line, "run": run[0]["run"]} for line in lines if line["run"] == lines[-1]["run"]]
+    assert lines[-1]["run"].startswith(run[0]["run"])
+    assert last == run
 
 
 REFERENCE = runpy.run_path(str(ROOT / "tools" / "reference.py"))

@@ -1,4 +1,4 @@
-"""What extension platforms ask for, as far as it can be checked; the list is in CONTRIBUTING.md."""
+"""What extension platforms ask for, as far as it can be checked; see docs/publishing.md."""
 
 import ast
 import re

@@ -8,7 +8,6 @@ events of mouse and keyboard, and see Blender's data and what stage.py has.
 
 import ast
 import json
-import os
 import sys
 import traceback
 from pathlib import Path
@@ -57,10 +56,7 @@ def listen() -> float:
 
 
 def main() -> None:
-    """Write what Blender prints to a log of our own, and listen."""
-    log = os.open(FOLDER / "blender.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    for stream in (1, 2):
-        os.dup2(log, stream)
+    """Listen, with the stage's functions at hand."""
     sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "blender" / "kit")]
     import stage
 

@@ -1,19 +1,20 @@
 """One Blender with a window for the whole suite, and what it showed when a test failed."""
 
-import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
-from window import FOLDER, STARTER, Window, opened
+from window import FOLDER, NoWindowError, Window, opened
 
 
 @pytest.fixture(scope="session")
 def blender() -> Iterator[Window]:
     """The window, with the built zip installed."""
-    if not STARTER.exists():
-        pytest.skip(f"there is no {STARTER}, which starts a real Blender on a virtual screen")
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    with opened() as window:
+    with ExitStack() as stack:
+        try:
+            window = stack.enter_context(opened())
+        except NoWindowError as error:
+            pytest.skip(str(error))
         # Smooth edges take software OpenGL most of its time.
         window.ask("bpy.context.preferences.system.viewport_aa = 'OFF'")
         yield window

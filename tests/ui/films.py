@@ -15,7 +15,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from figure import POSE_MENU
-from window import HEIGHT, ROOT, SCREEN, STARTER, WIDTH, Box, Place, Window, opened
+from window import HEIGHT, ROOT, SCREEN, WIDTH, Box, Place, Window, opened
 
 IMAGES = ROOT / "docs" / "images"
 LARGEST = 1_500_000
@@ -675,8 +675,6 @@ FILMS: dict[str, Callable[[Window], Path]] = {
 
 def main() -> None:
     """Make all, or those named."""
-    if not STARTER.exists():
-        sys.exit(f"films: there is no {STARTER}, which starts Blender on a virtual screen")
     with opened() as window:
         for name in sys.argv[1:] or FILMS:
             path = FILMS[name](window)

@@ -2,9 +2,8 @@
 
 python3 tests/ui/screenshots.py [STEP…]    (or: make pictures)
 
-It needs ../shared/tools/real-blender, which puts Blender on a virtual screen (Debian, as root);
-another place of it is taken from REAL_BLENDER. The pictures are written to docs/images: look at
-them before you commit them, for menus are opened by clicks at fixed places of the screen.
+The pictures are written to docs/images: look at them before you commit them, for menus are opened
+by clicks at fixed places of the screen.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from window import ROOT, SCREEN, STARTER, Window, opened
+from window import ROOT, SCREEN, Window, opened
 
 IMAGES = ROOT / "docs" / "images"
 LARGEST = 300_000
@@ -65,8 +64,6 @@ def picture(window: Window, name: str, step: Step) -> Path:
 
 def main() -> None:
     """Make all pictures, or those named."""
-    if not STARTER.exists():
-        sys.exit(f"screenshots: there is no {STARTER}, which starts Blender on a virtual screen")
     with opened() as window:
         for name in sys.argv[1:] or STEPS:
             target = picture(window, name, STEPS[name])

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import json
 import os
-import re
+import shutil
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "ui"
-STARTER = Path(
-    os.environ.get("REAL_BLENDER", ROOT.parent / "shared" / "tools" / "real-blender")
-).resolve()
 WIDTH, HEIGHT = 1600, 1000
 PATIENCE = 30.0
 """Seconds for what a click or key sets off; software OpenGL on a busy machine is slow."""
@@ -39,8 +37,17 @@ SCREEN = (0, 0, WIDTH, HEIGHT)
 HIGH = 8
 """No button is less high, in pixels."""
 
+Programs = Mapping[str, str]
+"""The paths of programs, by their names."""
+
+PROGRAMS = ("Xvfb", "xdotool", "import", "convert")
+
 Row = tuple[str, int, int]
 """What a button calls or sets, and its highest and lowest pixel on the screen."""
+
+
+class NoWindowError(Exception):
+    """Blender, or what shows and uses its window, is missing; the message says what."""
 
 
 @dataclass(frozen=True)
@@ -86,17 +93,18 @@ class Picture:
 class Window:
     """A Blender that runs, with a window that fills the screen."""
 
-    def __init__(self, display: str, root: str, pid: str) -> None:
-        """Know where it is: its X display, the root folder that it runs in, and its process."""
-        self._inside = ["chroot", root, "env", f"DISPLAY={display}"]
-        self._process = Path("/proc", pid, "exe")
+    def __init__(self, programs: Programs, display: str, process: subprocess.Popen[bytes]) -> None:
+        """Know what uses it, where it is, and its process."""
+        self._programs = programs
+        self._environment = {**os.environ, "DISPLAY": display}
+        self._process = process
         self.mouse: Place = (0, 0)
         self.last: Picture | None = None
         self._found: dict[tuple[str, str], Place] = {}
 
     def is_running(self) -> bool:
         """Return whether Blender is still there."""
-        return os.path.lexists(self._process)
+        return self._process.poll() is None
 
     def ask(self, text: str) -> Any:
         """Run Python in Blender and return the value of its last line, as JSON can hold it."""
@@ -270,9 +278,14 @@ class Window:
         self.program("xdotool", *words)
 
     def program(self, *words: str, given: bytes | None = None) -> bytes:
-        """Run a program where Blender is, on its screen, and return what it writes."""
-        command = [*self._inside, *words]
-        return subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True).stdout
+        """Run a program on Blender's screen, and return what it writes."""
+        return subprocess.run(
+            [self._programs[words[0]], *words[1:]],
+            env=self._environment,
+            input=given,
+            stdout=subprocess.PIPE,
+            check=True,
+        ).stdout
 
 
 def built_package() -> Path:
@@ -284,55 +297,89 @@ def built_package() -> Path:
 
 @contextmanager
 def opened() -> Iterator[Window]:
-    """Start Blender, install the extension's built zip, and end all of it whatever happens."""
+    """Start Blender, install the extension's built zip, and end all of it whatever happens.
+
+    Raises:
+        NoWindowError: If something is missing that the machine does not have.
+    """
     package = built_package()
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for left in ("question.py", "answer.json"):
-        (FOLDER / left).unlink(missing_ok=True)
-    starting = _start()
-    try:
-        told, _ = starting.communicate(timeout=120)
-        assert starting.returncode == 0, f"{STARTER} could not open a window"
-        facts = dict(re.findall(r"(\w+)=(\S+)", told))
-        window = Window(facts["DISPLAY"], facts["ROOT"], facts["PID"])
+    programs = found()
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    (FOLDER / "user").mkdir(parents=True)
+    with _screen(programs["Xvfb"]) as display, _blender(programs["blender"], display) as blender:
+        window = Window(programs, display, blender)
         window.until("is_up()")
         window.ask(f"set_up({str(package)!r})")
         yield window
-    finally:
-        _end(starting.pid)
 
 
-def _start() -> subprocess.Popen[str]:
-    """Start Blender and its screen as a group of processes, which can be ended as one."""
-    agent = ROOT / "tests" / "ui" / "agent.py"
-    user = FOLDER / "user"
-    subprocess.run(["rm", "-rf", user], check=True)
-    user.mkdir()
-    # It would save a picture; the 0 is how many seconds it would wait for that.
-    command = [STARTER, "gui", os.devnull, "0", "--factory-startup", "--python", agent]
-    return subprocess.Popen(
-        [str(word) for word in (*command, "--", FOLDER)],
-        env={
-            **os.environ,
-            "KEEP": "1",
-            "DISPLAY_NR": os.environ.get("DISPLAY_NR") or str(_free_display()),
-            "BLENDER_USER_RESOURCES": str(user),
-        },
-        stdout=subprocess.PIPE,
+def found() -> Programs:
+    """Return the paths of Blender and of what uses its window; those beside it come first.
+
+    Raises:
+        NoWindowError: If one of them is missing.
+    """
+    told = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "real_blender.py")],
+        capture_output=True,
         text=True,
+        check=False,
+    )
+    if told.returncode:
+        raise NoWindowError(told.stderr.strip().rpartition("\n")[2])
+    blender = Path(told.stdout.strip())
+    places = os.pathsep.join((str(blender.parent), os.environ.get("PATH", "")))
+    programs = {name: shutil.which(name, path=places) for name in PROGRAMS}
+    missing = [name for name, path in programs.items() if path is None]
+    if missing:
+        raise NoWindowError(f"no {', '.join(missing)} on the PATH, to use Blender's window with")
+    return {"blender": str(blender), **{name: path for name, path in programs.items() if path}}
+
+
+@contextmanager
+def _screen(server: str) -> Iterator[str]:
+    """Run a virtual screen within a context, and give its X display."""
+    size = ("-screen", "0", f"{WIDTH}x{HEIGHT}x24")
+    # It takes a number that is free, and tells it once it can be used.
+    with _started([server, "-displayfd", "1", *size], subprocess.PIPE) as process:
+        assert process.stdout is not None
+        number = process.stdout.readline().decode().strip()
+        assert number, "there is no virtual screen"
+        yield f":{number}"
+
+
+@contextmanager
+def _blender(command: str, display: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run Blender within a context, with a window that fills a screen, and the agent inside."""
+    agent = ROOT / "tests" / "ui" / "agent.py"
+    fill = ("--gpu-backend", "opengl", "--window-geometry", "0", "0", str(WIDTH), str(HEIGHT))
+    words = (*fill, "--factory-startup", "--python", str(agent), "--", str(FOLDER))
+    user = {"DISPLAY": display, "BLENDER_USER_RESOURCES": str(FOLDER / "user")}
+    with (
+        (FOLDER / "blender.log").open("wb") as log,
+        _started([command, *words], log, **user) as process,
+    ):
+        yield process
+
+
+@contextmanager
+def _started(
+    command: Sequence[str], output: IO[bytes] | int, **environment: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a program within a context, as a group of processes, which is ended as one."""
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, **environment},
+        stdout=output,
+        stderr=subprocess.STDOUT if output != subprocess.PIPE else subprocess.DEVNULL,
         cwd=ROOT,
         start_new_session=True,
     )
-
-
-def _free_display() -> int:
-    return next(nr for nr in range(101, 200) if not Path(f"/tmp/.X{nr}-lock").exists())
-
-
-def _end(group: int) -> None:
-    for how in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(group, how)
-        except ProcessLookupError:
-            return
-        time.sleep(1.0)
+    try:
+        yield process
+    finally:
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, how)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(2.0)

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Find a real Blender, with its window, for the tests that the wheel `bpy` cannot run.
+
+    python3 tools/real_blender.py            prints the path of one, fetched if it has to be
+    python3 tools/real_blender.py packages   also installs pytest where tests/run.py looks for it
+
+It is the one that `BLENDER` names, of whatever version; otherwise one of the newest version that is
+on the PATH or where its installers put it; otherwise Debian's, which is put into a folder under
+`.venv/` of its own with the programs that show and use a window, and changes nothing else.
+
+It needs only Python 3.8 and its standard library, so that it runs on a fresh machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from environment import (
+    FOLDER,
+    PICTURES,
+    TESTS,
+    SetupError,
+    log_of,
+    make_once,
+    packages,
+    run,
+    run_logged,
+)
+
+WANTED = "5.2"
+SUITE = "sid"
+"""The one of Debian that has it."""
+
+PROGRAMS = ("Xvfb", "xdotool", "import", "convert", "ffmpeg")
+"""What shows and uses a window, and makes pictures and films of it."""
+
+CONTENTS = (
+    *("blender", "python3-numpy", "python3-requests", "python3-zstandard", "python3-cattr"),
+    *("xvfb", "xdotool", "imagemagick", "ffmpeg", "fonts-dejavu-core"),
+    *("libgl1-mesa-dri", "libglx-mesa0", "libegl1"),
+)
+
+PLACES = (
+    "/opt/blender*/blender",
+    "/snap/bin/blender",
+    "/usr/local/blender*/blender",
+    "/Applications/Blender*.app/Contents/MacOS/Blender",
+    "~/Applications/Blender*.app/Contents/MacOS/Blender",
+    "~/blender*/blender",
+    "C:/Program Files/Blender Foundation/Blender */blender.exe",
+)
+
+COMMAND = """\
+#!/bin/sh
+# Runs the program that has this file's name in the folder beside, as if that were the machine's
+# root. Its other folders are mounted there for this program alone, so that nothing is left of it.
+here=$(cd "$(dirname "$0")/.." && pwd -P)
+[ "$(id -u)" = 0 ] || as_root=--map-root-user
+exec unshare --mount $as_root sh -c '
+root=$0 place=$1
+shift
+cd /
+for folder in *; do
+  case $folder in bin | boot | etc | lib* | lost+found | sbin | usr | var) continue ;; esac
+  [ -d "$folder" ] && mkdir -p "$root/$folder" && mount --rbind "/$folder" "$root/$folder"
+done
+exec chroot "$root" env -C "$place" LIBGL_ALWAYS_SOFTWARE=1 XDG_RUNTIME_DIR=/tmp "$@"
+' "$here/root" "$PWD" "$(basename "$0")" "$@"
+"""
+
+
+def version_of(blender: str | Path) -> str | None:
+    """Return the version of a Blender, such as ``5.2``; None if it does not start."""
+    try:
+        told = subprocess.run(
+            [str(blender), "--version"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            check=False,
+        ).stdout
+    except OSError:
+        return None
+    match = re.search(r"^Blender (\d+\.\d+)", told, re.MULTILINE)
+    return match and match[1]
+
+
+def installed() -> Iterator[str]:
+    """Yield the paths of what may be a Blender on this machine."""
+    on_path = shutil.which("blender")
+    if on_path:
+        yield on_path
+    for pattern in PLACES:
+        path = Path(os.path.expanduser(pattern))
+        top = Path(path.anchor)
+        yield from map(str, sorted(top.glob(str(path.relative_to(top))), reverse=True))
+
+
+def real_blender() -> str:
+    """Return the path of a real Blender, fetched if needed.
+
+    Raises:
+        SetupError: If there is none and none can be fetched.
+    """
+    given = os.environ.get("BLENDER")
+    if given:
+        if version_of(given) is None:
+            raise SetupError(f"{given}, which BLENDER names, could not be started as Blender.")
+        return given
+    others = []
+    for path in installed():
+        version = version_of(path)
+        if version == WANTED:
+            return path
+        others.append(f"{path} is {version}" if version else f"{path} does not start")
+    try:
+        return str(fetched())
+    except SetupError as error:
+        seen = f" ({', '.join(others)})" if others else ""
+        raise SetupError(f"no Blender {WANTED} here{seen}; {error} BLENDER=… names one.") from None
+
+
+def fetched() -> Path:
+    """Return the command of Debian's Blender, which is fetched if it is not there yet.
+
+    Raises:
+        SetupError: If this is not Debian, something fails, or its Blender is another one.
+    """
+    folder = FOLDER / f"blender-{WANTED}"
+    command = folder / "bin" / "blender"
+
+    mirror, keys = debian()
+
+    def fill() -> None:
+        folder.mkdir(parents=True)
+        options = (
+            "--variant=apt",
+            f"--include={','.join(CONTENTS)}",
+            f"--keyring={keys}",
+            '--aptopt=APT::Install-Recommends "false"',
+            # What a mirror of an earlier day has is as good.
+            '--aptopt=Acquire::Check-Valid-Until "false"',
+            # Where the machine's folders are mounted; later the folder may belong to another user.
+            '--customize-hook=cd / && for folder in */; do mkdir -p "$1/$folder"; done',
+        )
+        run_logged(log_of(folder), mmdebstrap(folder), *options, SUITE, folder / "root", mirror)
+        command.parent.mkdir()
+        command.write_text(COMMAND, encoding="utf-8")
+        command.chmod(0o755)
+        for program in PROGRAMS:
+            command.with_name(program).symlink_to(command.name)
+        version = version_of(command)
+        if version != WANTED:
+            raise SetupError(f"Debian's is {version or 'one that does not start here'}.")
+
+    make_once(folder, f"Debian {SUITE} {' '.join(CONTENTS)}", fill)
+    return command
+
+
+def debian() -> tuple[str, Path]:
+    """Return where this machine gets Debian's packages from, and the keys that they are signed by.
+
+    Raises:
+        SetupError: If this is not Debian, or its lists of packages are missing.
+    """
+    keys = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+    if not shutil.which("apt-get") or not shutil.which("unshare") or not keys.exists():
+        raise SetupError("only on Debian it is fetched.")
+    question = ("apt-get", "indextargets", "--format", "$(REPO_URI)")
+    main = ("ORIGIN: Debian", "LABEL: Debian")
+    mirrors = run(*question, *main).split()
+    if not mirrors and os.geteuid() == 0:
+        run_logged(FOLDER / "apt.log", "apt-get", "update")
+        mirrors = run(*question, *main).split()
+    if not mirrors:
+        raise SetupError("“apt-get update” has to run first to fetch it.")
+    return mirrors[0], keys
+
+
+def mmdebstrap(folder: Path) -> Path:
+    """Return the path of the program that unpacks a Debian; it comes with perl and apt alone."""
+    present = shutil.which("mmdebstrap")
+    if present:
+        return Path(present)
+    tool = folder / "tool"
+    tool.mkdir()
+    run_logged(log_of(folder), "apt-get", "download", "mmdebstrap", cwd=tool)
+    (package,) = tool.glob("*.deb")
+    run_logged(log_of(folder), "dpkg-deb", "--extract", package, tool)
+    return tool / "usr" / "bin" / "mmdebstrap"
+
+
+def packages_for(blender: str) -> Path:
+    """Install the test tools for the Python of a real Blender.
+
+    That Python may have no pip, and may see files under other paths, so that another Python
+    installs them for its version.
+
+    Raises:
+        SetupError: If Blender cannot be started, or pip fails.
+    """
+    question = "import sys; print('its Python is %d.%d.' % sys.version_info[:2])"
+    try:
+        answer = run(blender, "--background", "--factory-startup", "--python-expr", question)
+        version = re.findall(r"its Python is (\d+\.\d+)\.", answer)[0]
+    except (OSError, subprocess.CalledProcessError, IndexError):
+        raise SetupError(f"{blender} could not be started as Blender.") from None
+    return packages("packages", version, TESTS + PICTURES)
+
+
+if __name__ == "__main__":
+    try:
+        blender = real_blender()
+        if sys.argv[1:] == ["packages"]:
+            packages_for(blender)
+        print(blender)
+    except SetupError as error:
+        sys.exit(f"real_blender: {error}")

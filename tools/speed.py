@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Write the table of speed in README and docs/speed.md, from docs/benchmarks/runs.csv.
+
+    python3 tools/speed.py       writes both tables
+    python3 tools/speed.py add   first adds the run that docs/benchmarks/README.md shows
+
+The file has a line for each run and rig. After a change of speed, delete the runs before it: what
+they say does not hold any more.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "benchmarks" / "README.md"
+RUNS = PAGE.with_name("runs.csv")
+
+RATIOS = {"ratio": "first played", "again": "played again", "interpreted": "interpreted"}
+ERRORS = {"error": "error, ours", "error_of_blender": "error, Blender's"}
+COLUMNS = ("run", "rig", *RATIOS, *ERRORS)
+
+SHORT = ("1 × 2, two-bone", "1 × 10", "8 × 3", "20 × 10", "100 × 10")
+"""The rigs of the table in README."""
+
+TABLES = {ROOT / "README.md": SHORT, ROOT / "docs" / "speed.md": ()}
+"""The pages with a table, and the rigs it has; none for all."""
+
+MARKED = re.compile(r"(<!-- speed: .*? -->\n).*?(<!-- end -->)", re.DOTALL)
+NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+Line = dict[str, str]
+"""What a run measured of a rig, by the names of `COLUMNS`."""
+
+
+def runs() -> list[Line]:
+    """Return what all runs measured, in the order of the file."""
+    with RUNS.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def run_of(page: str) -> list[Line]:
+    """Return what the run measured that the page of the benchmarks shows."""
+    cost = page[page.index("\n## Frame cost\n") :].partition("\n![")[0]
+    tables = [_rows(table) for table in cost.split("\n\n") if table.startswith("| ")]
+    times, errors, others = ({row.pop(FIRST): row for row in table} for table in tables)
+    day = re.findall(r"Measured on ([\d-]+) ", page)[0]
+    return [
+        {
+            "run": day,
+            "rig": rig,
+            "ratio": time["ours / Blender"].rstrip("×"),
+            "again": time["again"].rstrip("×"),
+            "interpreted": others.get(rig, {}).get("ours / Blender interpreted", "").rstrip("×"),
+            "error": errors[rig]["ours worst"],
+            "error_of_blender": errors[rig]["Blender worst"],
+        }
+        for rig, time in times.items()
+    ]
+
+
+FIRST = "chains × bones"
+
+
+def _rows(table: str) -> list[Line]:
+    """Return the rows of a table in Markdown, by its headings."""
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    return [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
+
+
+def add(line: Iterable[Line]) -> None:
+    """Add a run to the file; the second one of a day, and those after it, get a number."""
+    known = {other["run"] for other in runs()}
+    with RUNS.open("a", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        for measured in line:
+            name, count = measured["run"], 1
+            while name in known:
+                count += 1
+                name = f"{measured['run']} ({count})"
+            writer.writerow({**measured, "run": name})
+
+
+def with_table(page: str, rigs: Iterable[str] = ()) -> str:
+    """Return a page with its table as the runs have it.
+
+    Args:
+        page: The page, which has marks around the table.
+        rigs: The rigs of the table; none for all.
+    """
+    table = "\n".join(_table(runs(), tuple(rigs)))
+    text, count = MARKED.subn(lambda found: f"{found[1]}\n{table}\n\n{found[2]}", page)
+    assert count == 1, "there is not one table with marks around it"
+    return text
+
+
+def _table(lines: list[Line], rigs: tuple[str, ...]) -> Iterator[str]:
+    """Yield the lines of the table, after a sentence that tells of how many runs it is."""
+    rigs = rigs or tuple(dict.fromkeys(line["rig"] for line in lines))
+    days = sorted({line["run"].partition(" ")[0] for line in lines})
+    every = _count(line["run"] for line in lines)
+    when = " to ".join(dict.fromkeys((days[0], days[-1])))
+    interpreted = _count(line["run"] for line in lines if line["interpreted"])
+    yield f"Lowest and highest of {every} of `make bench`, {when}; interpreted, of {interpreted}."
+    yield ""
+    headings = (FIRST, *RATIOS.values(), *ERRORS.values())
+    yield f"| {' | '.join(headings)} |"
+    yield f"| {' | '.join(('---', *['---:'] * (len(headings) - 1)))} |"
+    for rig in rigs:
+        of_rig = [line for line in lines if line["rig"] == rig]
+        ratios = (_range([line[name] for line in of_rig]) for name in RATIOS)
+        errors = (_worst([line[name] for line in of_rig]) for name in ERRORS)
+        yield f"| {' | '.join((rig, *ratios, *errors))} |"
+
+
+def _count(names: Iterable[str]) -> str:
+    count = len(set(names))
+    number = NUMBERS[count - 1] if 0 < count <= len(NUMBERS) else str(count)
+    return f"{number} run{'' if count == 1 else 's'}"
+
+
+def _range(ratios: list[str]) -> str:
+    """Return the lowest and the highest ratio."""
+    values = sorted(float(ratio) for ratio in ratios if ratio)
+    ends = dict.fromkeys(f"{value:.1f}" for value in (values[:1] + values[-1:]))
+    return "–".join(ends)
+
+
+def _worst(errors: list[str]) -> str:
+    """Return the largest error, to one digit."""
+    digit, _, power = f"{max(map(float, errors)):.0e}".partition("e")
+    return f"{digit}e{int(power)}" if int(power) else digit
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["add"]:
+        add(run_of(PAGE.read_text(encoding="utf-8")))
+    for path, rigs in TABLES.items():
+        path.write_text(with_table(path.read_text(encoding="utf-8"), rigs), encoding="utf-8")
