@@ -117,6 +117,7 @@ def test_its_scene_shows_the_same_in_another_file(
     with bpy.data.libraries.load(str(tmp_path / "any.blend"), link=is_linked) as (_, wanted):
         wanted.scenes = [name]
     bpy.context.window.scene = wanted.scenes[0]
+    update()
     rig = next(ob for ob in bpy.context.scene.objects if ob.name == "Rig")
     for frame in (9, 2, 13):
         go(frame)
