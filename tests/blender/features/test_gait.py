@@ -747,7 +747,7 @@ def test_bake_of_outdated_steps_is_refused_and_changes_nothing(spider) -> None:
     spider.fabrik.gaits[0].duration = 8.0
     update()
     before = channels_bits(spider), shown_bits(spider)
-    with pytest.raises(RuntimeError, match="press Simulate first"):
+    with pytest.raises(RuntimeError, match="press Simulate"):
         bpy.ops.fabrik.gait_bake()
     assert (channels_bits(spider), shown_bits(spider)) == before
     assert spider.fabrik.gaits[0].enabled
