@@ -38,8 +38,8 @@ def set_channel(armature: bpy.types.Object, name: str, numbers: array[Any]) -> N
         name: The property of `PoseBone`.
         numbers: The values of all bones, flat, in the order of the pose.
     """
-    bones = pose_bones(armature)
-    override = armature.override_library
+    untyped: Any = armature
+    bones, override = untyped.pose.bones, armature.override_library
     if armature.library is None and not (override and override.is_system_override):
         bones.foreach_set(name, numbers)
         return

@@ -44,9 +44,14 @@ def note_evaluation(depsgraph: bpy.types.Depsgraph, updates: Updates, is_played:
         _tokens = None
     elif _tokens is None or address != _evaluated_in:
         _tokens = {}
-    else:
+    elif _tokens:
         note_changes(updates)
     _evaluated_in = address
+
+
+def are_noted() -> bool:
+    """Return whether any mesh is to be forgotten once it changes."""
+    return bool(_tokens)
 
 
 def note_changes(updates: Updates) -> None:

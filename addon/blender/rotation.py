@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 from math import atan2, hypot, tau
-from typing import Any
+from typing import Any, NamedTuple
 
 import bpy
 from mathutils import Euler, Quaternion
@@ -157,6 +157,36 @@ class Rows:
         return bones[bone] if pose_bone is None else pose_bone
 
 
+class ChannelGroup(NamedTuple):
+    """Bones of which the same channel is posed.
+
+    Attributes:
+        channel: Name of the property.
+        size: Length of the property.
+        first: Slot (see `KINDS`) of this channel of the armature's first bone.
+        bones: The bones, ascending.
+        runs: The same as runs of consecutive indices.
+    """
+
+    channel: str
+    size: int
+    first: int
+    bones: Sequence[int]
+    runs: Sequence[Run]
+
+    def of_slots(self, numbers: array[float]) -> bytes:
+        """Return the values of this group, given four numbers per slot of the armature."""
+        runs = [(self.first + first, self.first + last, place) for first, last, place in self.runs]
+        values = gather(numbers, runs, 4)
+        if self.size == 4:
+            return values
+        fours = array("f", values)
+        threes = array("f", bytes(4 * self.size * len(self.bones)))
+        for i in range(self.size):
+            threes[i :: self.size] = fours[i::4]
+        return threes.tobytes()
+
+
 class PoseChannels:
     """The channels of the bones of a pose, each read on first use.
 
@@ -195,7 +225,8 @@ class PoseChannels:
 
     def buffer(self, channel: str, size: int) -> array[float]:
         """Return the column of a channel, with ``size`` components per bone."""
-        return self.read(channel, size)
+        column = self.buffers.get(channel)
+        return self.read(channel, size) if column is None else column
 
     def read(self, channel: str, size: int) -> array[float]:
         """Return the column as Blender stores it."""
@@ -214,19 +245,13 @@ class PoseChannels:
             column[bone * size : (bone + 1) * size] = array("f", getattr(owner, channel)[:])
         return column
 
-    def of(self, bones: Sequence[int], runs: Sequence[Run], channel: str, size: int) -> bytes:
-        """Return the values of a channel of some bones that are needed, as bytes.
-
-        Args:
-            bones: The bones.
-            runs: The same as runs of consecutive indices.
-            channel: The channel.
-            size: Its number of components.
-        """
+    def of(self, group: ChannelGroup) -> bytes:
+        """Return the values of a channel of some bones that are needed, as bytes."""
+        channel = group.channel
         if self._rows is None or channel in self.buffers:
-            return gather(self.buffer(channel, size), runs, size)
+            return gather(self.buffer(channel, group.size), group.runs, group.size)
         owners = self._few_bones
-        values = [getattr(owners[bone], channel)[:] for bone in bones]
+        values = [getattr(owners[bone], channel)[:] for bone in group.bones]
         return array("f", [*chain.from_iterable(values)]).tobytes()
 
     def names(self) -> list[tuple[str, int]]:

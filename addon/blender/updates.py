@@ -148,8 +148,8 @@ def _column(depsgraph: bpy.types.Depsgraph, name: str) -> list[bool]:
 
 def graphs_of(*scenes: bpy.types.Scene) -> list[bpy.types.Depsgraph]:
     """Return the depsgraphs of the view layers of scenes."""
-    layers = [layer for scene in scenes for layer in scene.view_layers]
-    return [graph for graph in (layer.depsgraph for layer in layers) if graph]
+    graphs = [layer.depsgraph for scene in scenes for layer in scene.view_layers]
+    return [graph for graph in graphs if graph]
 
 
 def tagged_in(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:

@@ -24,6 +24,7 @@ import pytest
 from bpy.app.handlers import persistent
 from inside import PLACES, value_from_curve
 from mathutils import Euler, Matrix, Quaternion, Vector
+from operating import select_bone
 from rendering import rendered
 from rigs import (
     activate,
@@ -545,6 +546,27 @@ def test_the_first_update_of_a_view_layer_calls_no_handler() -> None:
         rig.update_tag()
         second.update()
         assert calls == ["depsgraph_update_pre", "depsgraph_update_post"]
+
+
+def test_selecting_a_bone_copies_the_pose_of_the_view_layer_that_was_evaluated_last() -> None:
+    """The copy is not evaluated: its channels and its matrices can disagree."""
+    rig = make_chain(1)
+    update()
+    bone = rig.pose.bones[0]
+    channel = bone.path_resolve("rotation_quaternion", False)
+    at_rest = bone.matrix.copy()
+    second = bpy.context.scene.view_layers.new("Second")
+    channel.foreach_set(array("f", (0.0, 1.0, 0.0, 0.0)))  # It tags nothing.
+    second.update()
+    channel.foreach_set(array("f", (1.0, 0.0, 0.0, 0.0)))
+    update()
+    assert evaluated(rig).pose.bones[0].matrix == at_rest != bone.matrix
+
+    select_bone(rig, bone.name)
+    update()
+
+    assert evaluated(rig).pose.bones[0].matrix == bone.matrix != at_rest
+    assert evaluated(rig).pose.bones[0].rotation_quaternion == bone.rotation_quaternion
 
 
 def test_a_script_has_to_tag_an_object_that_it_keys_first_over_strips_of_the_nla(

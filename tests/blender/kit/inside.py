@@ -14,49 +14,50 @@ import bpy
 import pytest
 
 import fabrik_solver
-from addon.loop import (
-    dependencies,
-    evaluate,
+from addon.blender.session import part
+from addon.frame import (
+    affected,
+    chain,
     handlers,
-    lookahead,
-    order,
-    plan,
-    read,
-    resolving,
+    overwriting,
     solving,
     tree,
     unevaluated,
+    update,
     write,
 )
-from addon.loop.evaluated import Evaluated
-from addon.loop.fk_pose import FkReader
+from addon.frame.evaluated import Evaluated
+from addon.frame.fk_pose import FkReader
+from addon.frame.read import ChannelSnapshot, EvaluatedSnapshot
+from addon.plan import dependencies, lookahead, order, planner, resolving
+from addon.plan.planner import Planner
 
 PLACES: dict[str, tuple[Any, str]] = {
     "resolve": (resolving, "_resolve_joints"),
     "order": (order.Order, "_needs"),
     "foresee": (lookahead._DependencyWalk, "knows"),
     "declare": (dependencies, "declare"),
-    "make a plan": (plan, "_make"),
+    "make a plan": (planner, "make_plan"),
     "list armatures": (handlers, "armatures_in"),
-    "list geometry": (evaluate, "geometry_in"),
-    "read an armature": (read.SceneSnapshot, "_read"),
-    "read an armature ahead": (read.SnapshotAhead, "_read"),
+    "list geometry": (affected, "geometry_in"),
+    "read an armature": (EvaluatedSnapshot, "_read"),
+    "read an armature ahead": (ChannelSnapshot, "_read"),
     "read channels": (FkReader, "_read_channels"),
     "read a setting": (Evaluated, "column"),
     "read a frame": (Evaluated, "frame"),
-    "read a chain": (solving, "read_chain"),
-    "read a body": (tree, "_read_body"),
-    "give a chain": (tree, "input_of"),
+    "read a chain": (chain.ChainUnit, "read"),
+    "read a body": (tree.TreeUnit, "_read_body"),
+    "give a chain": (chain.ChainUnit, "given"),
     "solve": (solving, "_result"),
-    "solve a chain": (solving, "solve_chain"),
-    "solve a body": (solving, "solve_tree"),
+    "solve a chain": (chain.ChainUnit, "solve"),
+    "solve a body": (tree.TreeUnit, "solve"),
     "compose": (write.PoseWriter, "compose"),
     "encode": (write, "channel_values"),
-    "write a channel": (write, "set_channel"),
-    "write": (evaluate, "write_pose"),
-    "write reports": (evaluate, "write_reports"),
-    "compare": (evaluate, "_is_shown"),
-    "evaluate": (evaluate, "_evaluate_again"),
+    "write a channel": (overwriting, "set_channel"),
+    "write": (overwriting.Overwritten, "write"),
+    "write reports": (update, "write_reports"),
+    "compare": (affected.Affected, "is_shown"),
+    "evaluate": (update, "_evaluate_again"),
     "notify of reports": (write.on_report, "notify"),
 }
 """Where a test lets the extension fail, or counts what cannot be counted from outside."""
@@ -64,27 +65,27 @@ PLACES: dict[str, tuple[Any, str]] = {
 
 def forget() -> None:
     """Have all planned and solved anew at the next update."""
-    plan.discard(skeletons=True)
+    part(Planner).discard(skeletons=True)
 
 
 def plan_made() -> object | None:
     """Return the plan, if one was made and not outdated since: only to be compared."""
-    return plan.known()
+    return planner.known()
 
 
 def make_plan() -> Any:
     """Return the plan, which is made if there is none."""
-    return plan.current()
+    return planner.current()
 
 
 def planned(rig: bpy.types.Object) -> list[Any]:
     """Return the planned constraints of an armature."""
-    return [chain for chain in plan.current().chains if chain.rig.object == rig]
+    return [chain for chain in planner.current().chains if chain.rig.object == rig]
 
 
 def settings_read(rig: bpy.types.Object) -> Any:
     """Return what the first constraint of an armature was solved with."""
-    return plan.current().readers[rig.session_uid].last.settings[0]
+    return solving.present_runs().readers[rig.session_uid].last.settings[0]
 
 
 def walk_of(rig: bpy.types.Object, name: str) -> Any:

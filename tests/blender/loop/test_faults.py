@@ -77,7 +77,8 @@ def break_at(patch: pytest.MonkeyPatch, place: str, fails: Callable[..., bool]) 
 
 
 def is_right(given: Any) -> bool:
-    return getattr(given, "name", "") == "Rig R"
+    """Return whether something is the right chain's plan, or its unit."""
+    return getattr(getattr(given, "plan", given), "name", "") == "Rig R"
 
 
 @pytest.mark.parametrize("place", ("resolve", "order", "read a chain", "solve a chain"))

@@ -1,0 +1,331 @@
+"""Reading the FK pose of an armature: what the animator posed, keyed or drove.
+
+Outside of Blender's evaluation the channels hold it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from fabrik_solver import Local
+from fabrik_solver.core.vectors import ORIGIN, Quat
+
+from ..blender.animation import Channels
+from ..blender.curves import split_bone_path
+from ..blender.rotation import (
+    KINDS,
+    LOCATION,
+    QUATERNION,
+    SCALE,
+    ChannelGroup,
+    PoseChannels,
+    Rows,
+    Run,
+    channel_of,
+    gather,
+    quaternion,
+    runs_of,
+    transfer,
+)
+from ..blender.skeleton import Skeleton
+from ..settings.joint_limits import IkSettings, ik_settings
+from ..settings.muting import influence_overrides
+from ..settings.properties import AnimatedSettings, settings_form
+from .evaluated import Evaluated
+
+
+class FkPose(NamedTuple):
+    """The FK pose and settings of an armature, as read at one moment. Immutable.
+
+    Attributes:
+        rig: The armature.
+        rows: The bones whose channels are read at each update.
+        settings: The settings of its constraints, in the order of the list.
+        joints: Native IK settings of the bones that use them as limits.
+        locations: Locations of the FK pose, or as evaluated; three numbers per bone.
+        scales: Scales, likewise.
+        inputs: The FK pose of the bones that chains pose, in the channel of their rotation mode;
+            four numbers per slot (see `KINDS`).
+        modes: Modes, by slot.
+        groups: The slots, grouped by channel; empty if no chain poses anything.
+        has_only_quaternions: Whether all bones that chains rotate are in quaternion mode.
+        stamp: Changes whenever the FK pose, a location, a scale or a joint may have changed.
+        known: Local channels that `posed` has returned with this stamp, by bone; None without any.
+    """
+
+    rig: Skeleton
+    rows: Rows
+    settings: Sequence[AnimatedSettings] = ()
+    joints: Mapping[int, IkSettings] = {}
+    locations: array[float] = array("f")
+    scales: array[float] = array("f")
+    inputs: array[float] = array("f")
+    modes: array[int] = array("i")
+    groups: Sequence[ChannelGroup] = ()
+    has_only_quaternions: bool = False
+    stamp: tuple[int, int] = (0, 0)
+    known: dict[int, Local] | None = None
+
+    def posed(self, bone: int) -> Local:
+        """Return the local channels of a bone that a chain poses, in the FK pose."""
+        known = self.known
+        if known is None:
+            return self.local(bone)
+        local = known.get(bone)
+        if local is None:
+            local = known[bone] = self.local(bone)
+        return local
+
+    def local(self, bone: int, rotation: Quat | None = None) -> Local:
+        """Return the local channels of a bone whose channels are read.
+
+        Args:
+            bone: The bone.
+            rotation: Its rotation; None for that of the FK pose, if a chain poses the bone.
+        """
+        if rotation is None:
+            rotation = self.rotation(bone)
+        x, y, z = self.locations[bone * 3 : bone * 3 + 3]
+        sx, sy, sz = self.scales[bone * 3 : bone * 3 + 3]
+        return Local(ORIGIN if bone in self.rig.connected else (x, y, z), rotation, (sx, sy, sz))
+
+    def rotation(self, bone: int) -> Quat:
+        """Return the FK rotation of a bone that a chain poses."""
+        return quaternion(self.modes[bone], self.inputs[bone * 4 : bone * 4 + 4])
+
+    def numbers(self, bone: int) -> list[float]:
+        """Return the same as channel values of the bone's rotation mode."""
+        _, size = channel_of(self.modes[bone])
+        return self.inputs[bone * 4 : bone * 4 + size].tolist()
+
+    def bits_of(self, runs: Sequence[Run], tip_bone: int) -> tuple[object, ...]:
+        """Return the FK pose of a chain and the location of its tip bone, as bytes."""
+        return (
+            self.locations[tip_bone * 3 : tip_bone * 3 + 3].tobytes() if tip_bone >= 0 else b"",
+            b"".join([self.modes[first:last].tobytes() for first, last, _ in runs]),
+            gather(self.inputs, runs, 4),
+            gather(self.locations, runs, 3),
+            gather(self.scales, runs, 3),
+        )
+
+
+class Varying(NamedTuple):
+    """What the animation of an armature changes, of all that is read of it.
+
+    Attributes:
+        has_channels: Whether it changes channels or joints of bones that are read.
+        settings: The settings that it changes, of any constraint.
+    """
+
+    has_channels: bool
+    settings: Sequence[str]
+
+
+class FkReader:
+    """Reads an armature at each update.
+
+    Derived values are cached, and computed again only if the values that were read differ.
+
+    Attributes:
+        rig: The armature.
+        rows: The bones whose channels are read.
+        slots: The slots (see `KINDS`) that chains pose, ascending.
+        last: The last FK pose; None before the first reading.
+        posed_channels: The channels that chains posed then, as property names and bones.
+        derived: What was made of the settings of constraints, until these are read again (see
+            `SceneSnapshot.derived`).
+        varying: What animation changes of all that is read, if the armature was only played since
+            that was found out.
+    """
+
+    def __init__(
+        self, rig: Skeleton, slots: Iterable[int], native_joints: Iterable[int], tips: Iterable[int]
+    ) -> None:
+        """Set up the reader.
+
+        Args:
+            rig: The armature.
+            slots: The slots that chains pose.
+            native_joints: Bones of chains that use their native IK settings as limits.
+            tips: Bones whose heads are the tips of chains.
+        """
+        self.rig = rig
+        self.slots = sorted(slots)
+        self.last: FkPose | None = None
+        self.posed_channels: frozenset[tuple[str, int]] = frozenset()
+        self.derived: dict[tuple[int, object], Any] = {}
+        self.varying: Varying | None = None
+        self._count = count = len(rig.names)
+        self.rows = Rows(rig.names, {*(slot % count for slot in self.slots), *tips})
+        self._native_joints = sorted(native_joints)
+        self._columns: list[list[Any]] = []
+        self._settings: list[AnimatedSettings] = []
+        self._joints: dict[int, IkSettings] = {}
+        self._locations = self._scales = array("f")
+        self._last_bits = b""
+        self._stamp = (0, 0)
+        self._known: dict[int, Local] | None = None
+        kinds = KINDS if self.slots and self.slots[-1] >= count else KINDS[:1]
+        self._others: dict[int, list[Run]] = {}
+        self._other_modes = array("i")
+        for kind in kinds[1:]:
+            self._other_modes.extend([kind] * count)
+            first = rig.slot(kind, 0)
+            own = range(first, first + count)
+            self._others[kind] = runs_of([slot - first for slot in self.slots if slot in own])
+        self._inputs = array("f", bytes(16 * len(kinds) * count))
+        self._modes = array("i")
+        self._groups: list[ChannelGroup] = []
+        self._last_values: list[bytes] = []
+        self._has_only_quaternions = False
+
+    def varying_in(self, animated: Channels) -> Varying:
+        """Return what animated channels of the armature set of all that is read."""
+        paths = {path for path, _ in animated.keyed | animated.driven}
+        names = settings_form().names
+        found = {path.rpartition("].")[2] for path in paths if path.startswith("fabrik.")}
+        # Others, as those of motions, are not in columns, but `derived` depends on them.
+        settings = [name for name in names if name in found] if found <= {*names} else names
+        read = {*self.rows.bones, *self._native_joints}
+        bones = {bone for bone, _ in map(split_bone_path, paths) if bone}
+        counting = {self.rig.names[bone] for bone in read} if self.rows.are_few else bones
+        return Varying(not bones.isdisjoint(counting), settings)
+
+    def read(
+        self,
+        now: Evaluated,
+        channels: PoseChannels,
+        is_touched: bool,
+        has_settings: bool | None = None,
+        names: Sequence[str] | None = None,
+    ) -> FkPose:
+        """Read the armature.
+
+        Args:
+            now: The armature, evaluated or about to be.
+            channels: The channels with the FK pose of the bones that chains pose.
+            is_touched: Whether settings, locations, scales or joints may have changed. A changed FK
+                rotation is always noticed.
+            has_settings: The same for the settings alone; None if there is no difference.
+            names: The settings that may have changed; None for all.
+        """
+        has_new_settings = False
+        if (is_touched if has_settings is None else has_settings) or not self._settings:
+            has_new_settings = self._read_settings(now, names)
+        if not self.slots:
+            self._read_channels(now)
+        elif is_touched or self.last is None or not self._is_unchanged(channels):
+            stamp = self._stamp[0] + self._read_fk(channels)
+            stamp = stamp, self._stamp[1] + self._read_channels(now)
+            if stamp != self._stamp:
+                self._stamp, self._known = stamp, {}
+        elif not has_new_settings:
+            return self.last
+        self.last = FkPose(
+            self.rig,
+            self.rows,
+            self._settings,
+            self._joints,
+            self._locations,
+            self._scales,
+            self._inputs,
+            self._modes,
+            self._groups,
+            self._has_only_quaternions,
+            self._stamp,
+            self._known,
+        )
+        return self.last
+
+    def has_settings_of(self, now: Evaluated) -> bool:
+        """Return whether an evaluated armature has the settings that were read last."""
+        return self._override(now.columns()) == self._columns
+
+    def _override(self, columns: list[list[Any]]) -> list[list[Any]]:
+        muted = influence_overrides(self.rig.uid)
+        if muted:
+            enabled, influences = map(settings_form().names.index, ("enabled", "influence"))
+            for i, influence in muted.items():
+                columns[enabled][i] = influence > 0.0
+                columns[influences][i] = influence
+        return columns
+
+    def _read_settings(self, now: Evaluated, names: Sequence[str] | None) -> bool:
+        """Read settings, all if none are named; return whether any has changed."""
+        if names is None or not self._settings:
+            columns = now.columns()
+        else:
+            columns = self._columns[:]
+            for name in names:
+                columns[settings_form().names.index(name)] = now.column(name)
+        columns = self._override(columns)
+        self.derived = {}
+        if columns == self._columns:
+            return False
+        self._columns = columns
+        self._settings = [*map(settings_form().within_limits, zip(*columns, strict=True))]
+        return True
+
+    def _is_unchanged(self, channels: PoseChannels) -> bool:
+        """Return whether the channels hold the FK pose that was read last."""
+        return (
+            bool(self._groups)
+            and channels.modes == self._modes[: self._count]
+            and [channels.of(group) for group in self._groups] == self._last_values
+        )
+
+    def _read_fk(self, channels: PoseChannels) -> int:
+        """Read the FK pose from the channels; return the number of groups that changed."""
+        self._group_slots(channels.modes)
+        values = [channels.of(group) for group in self._groups]
+        pairs = zip(self._groups, values, self._last_values, strict=True)
+        changed = [group for group, now, before in pairs if now != before]
+        self._last_values = values
+        if changed:
+            self._inputs = self._inputs[:]
+        for group in changed:
+            buffer = channels.buffer(group.channel, group.size)
+            for first, last, _ in group.runs:
+                run = (group.first + first, group.first + last, 0)
+                transfer(buffer, group.size, first, self._inputs, 4, run)
+        return len(changed)
+
+    def _group_slots(self, modes: array[int]) -> None:
+        """Group the slots by channel, unless the modes are unchanged."""
+        now = modes + self._other_modes
+        if now == self._modes:
+            return
+        self._modes = now
+        grouped: dict[tuple[str, int, int], list[int]] = {}
+        for slot in self.slots:
+            bone = slot % self._count
+            grouped.setdefault((*channel_of(now[slot]), slot - bone), []).append(bone)
+        self._groups = [ChannelGroup(*key, bones, runs_of(bones)) for key, bones in grouped.items()]
+        posed = [(group.channel, bone) for group in self._groups for bone in group.bones]
+        self.posed_channels = frozenset(posed)
+        self._last_values = [b""] * len(self._groups)
+        turned = [slot for slot in self.slots if slot < self._count]
+        self._has_only_quaternions = all(now[bone] == QUATERNION for bone in turned)
+
+    def _read_channels(self, now: Evaluated) -> bool:
+        """Read locations, scales and joints; return whether any of them changed."""
+        self._locations = now.channels.buffer("location", 3)[:]
+        self._scales = now.channels.buffer("scale", 3)[:]
+        if not self.slots:
+            return False
+        for kind, buffer in ((LOCATION, self._locations), (SCALE, self._scales)):
+            first = self.rig.slot(kind, 0)
+            for run in self._others.get(kind, ()):
+                transfer(self._inputs, 4, first + run[0], buffer, 3, run)
+        bits = self._locations.tobytes() + self._scales.tobytes()
+        is_new = bits != self._last_bits
+        if self._native_joints:
+            joints = {
+                bone: ik_settings(self.rows.find(now.bones, bone)) for bone in self._native_joints
+            }
+            is_new = is_new or joints != self._joints
+            self._joints = joints
+        self._last_bits = bits
+        return is_new

@@ -1,0 +1,417 @@
+"""Application handlers, the entry points of the update loop.
+
+Results are written over the FK pose ahead of an evaluation, and the FK pose is restored after it.
+Handlers of others always find the FK pose: ours that write are called after them, and ours that
+restore before them. A handler must never raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from time import perf_counter
+from typing import cast
+
+import bpy
+from bpy.app.handlers import persistent
+
+from ..blender import animation
+from ..blender.errors import forget_reported, report_once
+from ..blender.listeners import on_invalidate, on_load
+from ..blender.meshes import forget as forget_meshes
+from ..blender.meshes import note_evaluation
+from ..blender.session import part
+from ..blender.skeleton import have_hidden_bones_changed, rebuild_poses
+from ..blender.updates import (
+    NO_ARMATURES,
+    Updates,
+    armatures_in,
+    graphs_of,
+    has_new_relations,
+    tag_animation,
+    tagged_in,
+)
+from ..plan import dependencies, planner
+from ..plan.planner import Planner
+from ..plan.registry import note_update
+from ..settings.notifications import take_followed
+from .affected import Update, is_foreign, unseen
+from .early import Coming, Early
+from .solving import Runs
+from .timing import Timing
+from .update import after_evaluation, before_evaluation
+
+
+class Events:
+    """What handlers of the session have to know of each other.
+
+    Attributes:
+        runs: What is kept from update to update.
+        early: What is done ahead of an evaluation.
+        timing: How long updates take.
+        is_inside: Whether one is running: nested updates belong to it.
+        is_undone: Whether the next update is that of an undo or redo.
+        tagged: Names of the data-blocks that were tagged for the current update; None before it
+            was asked.
+    """
+
+    def __init__(self) -> None:
+        """Start outside of all."""
+        self.runs = part(Runs)
+        self.early = part(Early)
+        self.timing = part(Timing)
+        self.is_inside = False
+        self.is_undone = False
+        self.tagged: set[str] | None = None
+
+
+def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
+    events = part(Events)
+    runs, plan = events.runs, events.runs.planner.plan
+    if events.is_inside:
+        return
+    events.tagged = None
+    if plan is not None and not plan.rigs:
+        return
+    try:
+        if runs.overwritten.is_any:  # As renders and failed updates leave it.
+            runs.overwritten.restore(has_new_bones=True)
+        before, after = EVENTS[is_frame_change]
+        _take_ends(after)
+        if runs.planner.pending.armatures:
+            runs.planner.pending.declare(is_frame_change)
+        if getattr(bpy.app.handlers, before)[-1:] != [LAST[before]]:
+            return  # What handlers after ours do is not known, and they need the FK pose as well.
+        graphs = graphs_of(scene)
+        events.tagged = tagged_in(graphs)
+        if plan is not None:
+            coming = _coming(runs, scene, graphs, is_frame_change, events.tagged)
+            before_evaluation(runs, events.early, coming)
+    except ReferenceError:
+        _give_up()  # Something was removed without notice.
+    except Exception:
+        report_once("could not pose the armatures")
+        _give_up()
+
+
+def _coming(
+    runs: Runs,
+    scene: bpy.types.Scene,
+    graphs: list[bpy.types.Depsgraph],
+    is_frame_change: bool,
+    tagged: set[str],
+) -> Coming:
+    """Return the evaluation that Blender is about to do."""
+    plan = runs.follow()
+    may_be_rebuilt = any([graph.id_type_updated("SCENE") for graph in graphs])
+    has_new_curves = any([graph.id_type_updated("ACTION") for graph in graphs])
+    if may_be_rebuilt or has_new_curves or plan.has_new_drivers():
+        runs.planner.look_at_animation()
+        plan = runs.follow()
+    # While a render runs in another thread, the window may be evaluated meanwhile. An edited
+    # action is copied, with its F-curves as they are.
+    needs_graph = plan.lookahead.replaced or plan.lookahead.meshes
+    may_mute = is_frame_change and needs_graph and not (may_be_rebuilt or has_new_curves)
+    flushed = None
+    if may_mute and not bpy.app.is_job_running("RENDER"):
+        layer = bpy.context.view_layer
+        flushed = layer.depsgraph if layer is not None and layer.depsgraph in graphs else None
+    frame = scene.frame_current_final if is_frame_change else None
+    return Coming(plan, scene, graphs, frame, tagged, may_be_rebuilt, flushed)
+
+
+def _give_up() -> None:
+    part(Planner).discard(skeletons=True)
+    try:
+        part(Runs).overwritten.restore(has_new_bones=True)
+    except Exception:
+        report_once("could not give the armatures their FK pose back")
+
+
+def _take_ends(*names: str) -> None:
+    """Make ours the first and last handlers of events, which must not be running.
+
+    That which is called last also evaluates what others have changed. Evaluating again clears the
+    depsgraph's list of updates, which others may read.
+    """
+    for name in names:
+        handlers = getattr(bpy.app.handlers, name)
+        first, last = FIRST.get(name), LAST.get(name)
+        if first in handlers and handlers[0] is not first:
+            handlers.remove(first)
+            handlers.insert(0, first)
+        if last in handlers and handlers[-1] is not last:
+            handlers.remove(last)
+            handlers.append(last)
+
+
+def _restore(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
+    """Give the FK pose back once what was written ahead is evaluated."""
+    events = part(Events)
+    overwritten = events.runs.overwritten
+    if events.is_inside or not overwritten.is_any:
+        return
+    try:
+        is_played = is_frame_change and not is_foreign(depsgraph)
+        overwritten.restore(has_new_relations(depsgraph), is_played)
+    except Exception:
+        report_once("could not give the armatures their FK pose back")
+
+
+def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
+    events = part(Events)
+    plan = events.runs.planner.plan
+    if events.is_inside:
+        forget_meshes()
+        return
+    is_rebuilt = has_new_relations(depsgraph)
+    if plan is not None and not (plan.rigs or is_rebuilt):
+        return
+    events.is_inside = True
+    try:
+        _take_ends("depsgraph_update_pre", "frame_change_pre")
+        if depsgraph.mode == "RENDER":  # It leaves results in the channels until it calls these.
+            _take_ends("render_post", "render_cancel")
+        try:
+            _follow(events, depsgraph, is_frame_change, is_rebuilt)
+        except ReferenceError:
+            # Something was removed without notice, because it was not evaluated anywhere.
+            _give_up()
+            _follow(events, depsgraph, is_frame_change, is_rebuilt)
+    except Exception:
+        report_once("could not pose the armatures")
+        _give_up()
+    finally:
+        events.is_inside = events.is_undone = False
+        events.tagged = None
+
+
+def _follow(
+    events: Events, depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt: bool
+) -> None:
+    """Bring the plan up to date, and solve what an evaluation affects."""
+    runs, plan_of = events.runs, events.runs.planner
+    _, after = EVENTS[is_frame_change]
+    has_other_handlers = getattr(bpy.app.handlers, after) != [FIRST[after], LAST[after]]
+    # What is edited is tagged, and Blender lists that before the evaluation: nothing if the frame
+    # is played. Then `Depsgraph.updates` need not be walked, which takes milliseconds in large
+    # scenes.
+    is_played = (
+        is_frame_change
+        and not (is_rebuilt or has_other_handlers or events.tagged or events.tagged is None)
+        and depsgraph.mode != "RENDER"
+    )
+    updates = Updates(depsgraph)
+    note_evaluation(depsgraph, updates, is_played)
+    edited, clicked, moved = NO_ARMATURES if is_played else armatures_in(updates)
+    if is_rebuilt:
+        # Edits may be tagged in other scenes only, as when this one is rendered first.
+        scene = cast(bpy.types.Scene, depsgraph.scene).original
+        others = [other for other in bpy.data.scenes if other != scene]
+        tagged = (events.tagged or set[str]()) | tagged_in(graphs_of(*others))
+        plan_of.revise(tagged, edited + clicked)
+    elif plan_of.is_switched() if is_played else plan_of.is_outdated(edited, clicked, moved):
+        plan_of.discard(skeletons=True)
+    if not is_frame_change and have_hidden_bones_changed(depsgraph):
+        plan_of.discard(skeletons=True)
+    if depsgraph.mode == "VIEWPORT":
+        plan_of.current_after_writes()
+    redeclared = take_followed()
+    if (redeclared or not plan_of.is_declared) and depsgraph.mode == "VIEWPORT":
+        redeclared |= _declare_dependencies()
+    if not is_frame_change:
+        if depsgraph.id_type_updated("ACTION"):
+            plan_of.look_at_animation()
+        note_update(depsgraph)
+    timing = events.timing
+    started = perf_counter() if timing.is_asked else 0.0
+    done = Update(
+        depsgraph,
+        updates,
+        is_frame_change,
+        is_played,
+        is_rebuilt,
+        events.is_undone,
+        redeclared,
+        has_other_handlers,
+    )
+    if after_evaluation(runs, events.early, done) and started:
+        timing.note(started)
+
+
+@persistent
+def before_frame_change(scene: bpy.types.Scene, _unused: object = None) -> None:
+    """Solve a frame ahead, so that one evaluation is enough."""
+    _before(scene, is_frame_change=True)
+
+
+@persistent
+def before_depsgraph_update(scene: bpy.types.Scene, _unused: object = None) -> None:
+    """Solve an edit ahead."""
+    _before(scene, is_frame_change=False)
+
+
+@persistent
+def after_frame_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Restore the FK pose after a frame was evaluated."""
+    _restore(depsgraph, is_frame_change=True)
+
+
+@persistent
+def after_depsgraph_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Restore the FK pose after an edit was evaluated."""
+    _restore(depsgraph, is_frame_change=False)
+
+
+@persistent
+def on_frame_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Verify or solve an evaluated frame, in the viewport and in renders."""
+    _update(depsgraph, is_frame_change=True)
+
+
+@persistent
+def on_depsgraph_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Verify or solve an evaluated edit."""
+    _update(depsgraph, is_frame_change=False)
+
+
+@persistent
+def on_restore(_unused: object = None, _unused_too: object = None) -> None:
+    """Restore the FK pose, after a render and before saving and undo."""
+    if not part(Events).is_inside:
+        part(Runs).overwritten.restore(has_new_bones=True)
+
+
+@persistent
+def after_load(_path: str, _unused: object = None) -> None:
+    """Forget the previous file, and pose the armatures of this one."""
+    on_invalidate.notify()
+    on_load.notify()
+    forget_reported()
+    if planner.is_used():
+        refresh(is_loaded=True)
+
+
+@persistent
+def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
+    """Forget references that undo or redo made invalid; an update follows."""
+    on_invalidate.notify()
+    rebuild_poses()
+    part(Events).is_undone = True
+
+
+def refresh(is_loaded: bool = False) -> None:
+    """Solve all armatures of the file in one update.
+
+    Args:
+        is_loaded: Whether the file has just been loaded. Then Blender plays its animation in the
+            first update, but not if there has been one before.
+    """
+    layer = bpy.context.view_layer
+    if layer is not None and layer.depsgraph is None:
+        layer.update()  # The first update of a new depsgraph calls no handler.
+    if layer is not None and is_loaded:
+        tag_animation(cast(bpy.types.Depsgraph, layer.depsgraph))
+    plan = part(Planner).current_after_writes()
+    _declare_dependencies()
+    for rig in plan.rigs.values():
+        rig.object.update_tag()
+    if layer is not None:
+        layer.update()
+
+
+def solve_in(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> None:
+    """Schedule solving the armatures that a view layer shows for the first time.
+
+    Nothing can be evaluated while Blender draws.
+    """
+    if unseen(scene, layer) and not bpy.app.timers.is_registered(_solve_in_windows):
+        bpy.app.timers.register(_solve_in_windows, first_interval=0.0)
+
+
+def _solve_in_windows() -> None:
+    manager = bpy.context.window_manager
+    for window in manager.windows if manager else ():
+        with suppress(ReferenceError):  # Something was removed; the next update notices.
+            new = unseen(window.scene, window.view_layer)
+            for uid in new:
+                planner.current().rigs[uid].object.update_tag()
+            if new:
+                window.view_layer.update()
+
+
+def start() -> None:
+    """Pose the armatures of the file that was open before the extension was enabled."""
+    animation.revive_drivers()
+    refresh()
+
+
+def _declare_dependencies() -> set[int]:
+    """Declare the dependencies of all armatures; return those whose dependencies changed."""
+    plan_of = part(Planner)
+    plan = plan_of.current()
+    for ob in plan.orphaned:
+        if ob.library is None and dependencies.declare(ob):
+            plan_of.released[ob.session_uid] = ob
+    plan_of.is_declared = True
+    plan_of.pending.armatures.clear()
+    rigs = [rig for rig in plan.rigs.values() if rig.object.library is None]
+    return {rig.uid for rig in rigs if dependencies.declare(rig.object)}
+
+
+EVENTS = (
+    ("depsgraph_update_pre", "depsgraph_update_post"),
+    ("frame_change_pre", "frame_change_post"),
+)
+"""The events before and after the evaluation of an edit, and of a frame."""
+
+FIRST: dict[str, Callable[..., None]] = {
+    "depsgraph_update_post": after_depsgraph_update,
+    "frame_change_post": after_frame_change,
+    "render_post": on_restore,
+    "render_cancel": on_restore,
+}
+"""The handlers that are called before those of others, by the name of their event."""
+
+LAST: dict[str, Callable[..., None]] = {
+    "depsgraph_update_pre": before_depsgraph_update,
+    "depsgraph_update_post": on_depsgraph_update,
+    "frame_change_pre": before_frame_change,
+    "frame_change_post": on_frame_change,
+}
+"""Those that are called after them."""
+
+HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
+    *FIRST.items(),
+    *LAST.items(),
+    ("render_complete", on_restore),
+    ("save_pre", on_restore),
+    ("undo_pre", on_restore),
+    ("redo_pre", on_restore),
+    ("load_post", after_load),
+    ("undo_post", on_undo),
+    ("redo_post", on_undo),
+)
+
+
+def register() -> None:
+    """Add the handlers, and schedule solving the open file.
+
+    Blender's data cannot be accessed while an extension registers. Timers never run in background
+    mode, and the 4.2 wheel crashes at exit if one was pending when a file was loaded.
+    """
+    for name, handler in HANDLERS:
+        getattr(bpy.app.handlers, name).append(handler)
+    if not bpy.app.background:
+        bpy.app.timers.register(start, first_interval=0.0)
+
+
+def unregister() -> None:
+    """Remove the handlers and forget the file."""
+    for timer in (start, _solve_in_windows):
+        if bpy.app.timers.is_registered(timer):
+            bpy.app.timers.unregister(timer)
+    for name, handler in reversed(HANDLERS):
+        getattr(bpy.app.handlers, name).remove(handler)
+    part(Runs).overwritten.restore(has_new_bones=True)
+    on_invalidate.notify()

@@ -1,0 +1,278 @@
+"""Transforms of bones and objects during a solve.
+
+Blender's transforms of whatever follows a solved chain are still those of the previous pose, and
+ahead of an evaluation all edited or animated transforms are outdated. They are computed here from
+local channels instead, which also makes them independent of the previous pose, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeVar, cast
+
+import bpy
+
+from fabrik_solver import WHOLE, Frame, bone_frame, frame_in, inverse, point_in
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Mat3,
+    Vec,
+    dot,
+    length,
+    mat_columns,
+    mat_determinant,
+    mat_from_columns,
+    mat_product,
+    scale_columns,
+    scaled,
+    sum_of,
+    unit,
+)
+
+from ..blender.access import frame_rate, rest_bone
+from ..blender.relations import ROTATION_ONLY, active_constraints, constraint_point, is_predictable
+from ..blender.rotation import Rows
+from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
+from ..plan.chain_plan import ChainPlan, Tie, UnitPlan
+from ..plan.plan import Plan
+from ..plan.results import SolveResult
+from ..settings.properties import FabrikConstraint
+from .fk_pose import FkPose
+from .read import SceneSnapshot
+from .solved_pose import SolvedPose
+
+T = TypeVar("T")
+
+
+class SolvedScene:
+    """A snapshot with the results that were solved so far.
+
+    Only `solving.solve_scene` changes it. To all others it is read-only, and the result of the
+    solve.
+
+    Attributes:
+        snapshot: The snapshot.
+        plan: The plan.
+        rigs: The evaluated armatures that are being solved.
+        time: The frame of the scene.
+        poses: The armatures, as posed so far.
+        worlds: Cached frames of objects in world space.
+        failed: Armatures and chains with unexpected errors.
+    """
+
+    def __init__(self, snapshot: SceneSnapshot) -> None:
+        """Start from the FK pose of all armatures."""
+        self.snapshot = snapshot
+        self.plan: Plan = snapshot.plan
+        self.rigs: Mapping[int, bpy.types.Object] = snapshot.rigs
+        self.time = snapshot.time
+        self.poses = {
+            uid: SolvedPose(fk, snapshot.evaluated[uid]) for uid, fk in snapshot.poses.items()
+        }
+        self.worlds: dict[int, Frame] = {}
+        self._frame_rate: float | None = None
+        self._frames: dict[int, dict[int, Frame]] = {}
+        self._linked = set[int]()  # Armatures with frames that depend on more than their parents.
+        self.failed: Collection[object] = snapshot.failed
+
+    @property
+    def scene(self) -> bpy.types.Scene:
+        """The scene, as far as its settings are concerned."""
+        return self.snapshot.scene
+
+    @property
+    def frame_rate(self) -> float:
+        """The frame rate of the scene, in frames per second."""
+        if self._frame_rate is None:
+            self._frame_rate = frame_rate(self.scene)
+        return self._frame_rate
+
+    @property
+    def depsgraph(self) -> bpy.types.Depsgraph:
+        """The depsgraph that is read."""
+        return self.snapshot.depsgraph
+
+    def add(self, unit: UnitPlan, result: SolveResult) -> None:
+        """Add a result, and invalidate the transforms that depend on it."""
+        pose = self.poses[unit.rig.uid]
+        pose.reports[unit.items] = result.reports
+        if result.bones:
+            pose.add(result)
+            frames = self._frames.get(unit.rig.uid)
+            if frames and unit.rig.uid in self._linked:
+                frames.clear()
+            elif frames:
+                for bone in frames.keys() & self.plan.below(unit):
+                    del frames[bone]
+            for uid in self.plan.carried:
+                self.worlds.pop(uid, None)
+
+    def with_pose(self, pose: SolvedPose) -> SolvedScene:
+        """Return a copy with another pose of an armature."""
+        other = SolvedScene(self.snapshot)
+        other.poses = {**self.poses, pose.fk.rig.uid: pose}
+        other.failed = self.failed
+        return other
+
+    def item(self, chain: ChainPlan) -> FabrikConstraint:
+        """Return an evaluated constraint."""
+        return self.snapshot.item(chain)
+
+    def derived(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
+        """Return `SceneSnapshot.derived`."""
+        return self.snapshot.derived(chain, make)
+
+    def point(self, point: Point) -> Vec:
+        """Return the location of a target or pole in world space."""
+        if point.skeleton is None:
+            place = self.snapshot.location(point.object, point.uid)
+            return self.world(point.object, point.uid)[1] if place is None else place
+        world = self.world(point.object, point.uid)
+        return point_in(world, self.frame(point.skeleton, point.bone)[1])
+
+    def place(self, point: Point) -> Frame:
+        """Return the frame of a target in world space."""
+        world = self.world(point.object, point.uid)
+        if point.skeleton is None:
+            return world
+        return frame_in(world, self.frame(point.skeleton, point.bone))
+
+    def frame(self, rig: Skeleton, bone: int) -> Frame:
+        """Return the frame of a bone in armature space."""
+        frames = self._frames.get(rig.uid)
+        if frames is None:
+            frames = self._frames[rig.uid] = {}
+        known = frames.get(bone)
+        if known is not None:
+            return known
+        pose = self.poses.get(rig.uid)
+        if pose is None:
+            rows = Rows(rig.names, ())
+            now = self.snapshot.unsolved(rig, rows)
+            pose = self.poses[rig.uid] = SolvedPose(FkPose(rig, rows), now)
+        now = pose.now
+        if now.is_at_rest:  # In Rest Position solved poses are not shown.
+            return now.frame(bone)
+        moved = self.snapshot.moved(rig)
+        # A chain may have more bones than Python's recursion limit.
+        path: list[int] = []
+        while bone in moved and bone not in frames:
+            path.append(bone)
+            bone = rig.parents[bone]
+        frame = WHOLE
+        if bone >= 0:
+            if bone not in frames:
+                frames[bone] = now.frame(bone)
+            frame = frames[bone]
+        posed = self.plan.posed[rig.uid] if rig.uid in self.rigs else ()
+        for bone in reversed(path):
+            if bone in posed:
+                frame = bone_frame(rig.bone(bone), pose.posed_local(bone), frame)
+            else:
+                frame = self._carried_frame(pose, bone, frame)
+            frames[bone] = frame
+        return frame
+
+    def _carried_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
+        """Return the frame of a bone that no chain poses, given that of its parent."""
+        rig, rows = pose.fk.rig, pose.fk.rows
+        axes, head = bone_frame(rig.bone(bone), pose.local(bone), parent)
+        for con in active_constraints(rows.find(pose.now.bones, bone)):
+            if con.type not in ROTATION_ONLY:  # Its parent carries it as Blender has posed it.
+                above = rig.parents[bone]
+                before = WHOLE if above < 0 else pose.now.frame(above)
+                if mat_determinant(before[0]):
+                    axes, head = frame_in(parent, frame_in(inverse(before), pose.now.frame(bone)))
+                continue
+            self._linked.add(rig.uid)
+            turned = self._copied_rotation(rig, axes, con)
+            axes = pose.now.frame(bone)[0] if turned is None else turned
+        return axes, head
+
+    def _copied_rotation(self, rig: Skeleton, axes: Mat3, con: bpy.types.Constraint) -> Mat3 | None:
+        """Return the axes of a bone with Copy Rotation: the source's rotation, the bone's scale.
+
+        None if it cannot be computed.
+        """
+        source = constraint_point(con)
+        if source is None or not is_predictable(con, on_bone=True):
+            return None
+        world = self.world(rig.object, rig.uid)[0]
+        in_world = mat_product(world, axes)
+        turn = _rotation(self.place(source)[0])
+        if turn is None or mat_determinant(in_world) == 0.0:
+            return None
+        x, y, z = (length(column) for column in mat_columns(in_world))
+        sign = -1.0 if mat_determinant(in_world) < 0.0 else 1.0
+        return mat_product(
+            inverse((world, ORIGIN))[0], scale_columns(turn, (x * sign, y * sign, z * sign))
+        )
+
+    def world(self, ob: bpy.types.Object, uid: int) -> Frame:
+        """Return the frame in world space of an object with the session UID ``uid``."""
+        if uid not in self.worlds:
+            world = self.snapshot.world(ob, uid)
+            self.worlds[uid] = self._carried_world(ob, uid) if world is None else world
+        return self.worlds[uid]
+
+    def lift(self, chain: ChainPlan, tie: Tie) -> Vec:
+        """Return how far a target or pole goes along with the body of a chain, in world space."""
+        lifts = self.poses[chain.rig.uid].lifts
+        lift = sum_of([lifts[bone] for bone in tie.bones if bone in lifts])
+        for hold in tie.holds if lift != ORIGIN else ():
+            copy: Any = hold.owner.evaluated_get(self.depsgraph)
+            con = (copy.pose.bones[hold.bone] if hold.bone else copy).constraints.get(hold.name)
+            if con is not None and not con.mute:
+                lift = scaled(lift, 1.0 - con.influence)
+        return lift
+
+    def _carried_world(self, ob: bpy.types.Object, uid: int) -> Frame:
+        """Compute the frame of an object that follows a solved bone, as Blender will."""
+        copy = self.snapshot.copy(ob)
+        world = self.snapshot.basis(ob, uid)
+        if ob.parent is not None:
+            link = frame_in(self._parent_world(ob), matrix_frame(copy.matrix_parent_inverse))
+            world = frame_in(link, world)
+        for con in active_constraints(copy):
+            source = constraint_point(con)
+            if source is None:
+                continue
+            frame = self.place(source)
+            if con.type == "CHILD_OF":
+                world = frame_in(frame, frame_in(matrix_frame(con.inverse_matrix), world))
+            elif con.type == "COPY_TRANSFORMS":
+                world = frame
+            elif con.type == "COPY_LOCATION":
+                world = (world[0], frame[1])
+            else:
+                return matrix_frame(copy.matrix_world)
+        return world
+
+    def _parent_world(self, ob: bpy.types.Object) -> Frame:
+        parent = cast(bpy.types.Object, ob.parent)
+        world = self.world(parent, parent.session_uid)
+        if ob.parent_type != "BONE" or parent.type != "ARMATURE":
+            return world
+        rig = skeleton_of(parent)
+        bone = rig.index.get(ob.parent_bone)
+        if bone is None:
+            return world
+        axes, head = self.frame(rig, bone)
+        rest = rest_bone(parent, ob.parent_bone)
+        if rest.use_relative_parent:
+            # The child is relative to the armature's origin, moved by the bone from its rest pose.
+            moved = frame_in((axes, head), inverse(matrix_frame(rest.matrix_local)))
+            return frame_in(world, moved)
+        # Children of a bone are relative to its tail.
+        tail = point_in((axes, head), (0.0, rig.bone(bone).length, 0.0))
+        return frame_in(world, (axes, tail))
+
+
+def _rotation(axes: Mat3) -> Mat3 | None:
+    """Return the rotation of axes; None if they are sheared, mirrored or have zero scale."""
+    x, y, z = (unit(column) for column in mat_columns(axes))
+    if x is None or y is None or z is None or mat_determinant(axes) <= 0.0:
+        return None
+    if max(abs(dot(x, y)), abs(dot(y, z)), abs(dot(z, x))) > 1e-5:
+        return None
+    return mat_from_columns(x, y, z)

@@ -1,0 +1,535 @@
+"""A resolved constraint, and the interfaces of motions, goals and start poses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import bpy
+from mathutils import Matrix
+
+from fabrik_solver import ChainInput, Frame, Local, Posture, point_in
+from fabrik_solver.core.vectors import (
+    Mat3,
+    Quat,
+    Vec,
+    mat_determinant,
+    mat_product,
+    orthonormalize,
+)
+
+from ..blender.errors import ProblemError
+from ..blender.rotation import LOCATION, SCALE, Run
+from ..blender.skeleton import Point, Skeleton
+from ..settings.joint_limits import Joints
+from ..settings.properties import AnimatedSettings, FabrikConstraint, Item, settings
+
+T = TypeVar("T")
+
+
+class PlanView(Protocol):
+    """What motions may ask of the plan."""
+
+    @property
+    def moved(self) -> Mapping[int, Collection[int]]:
+        """By armature, the bones that are posed by constraints and their descendants."""
+        ...
+
+    @property
+    def carried(self) -> Collection[int]:
+        """Objects that follow a moved bone."""
+        ...
+
+
+class Report(NamedTuple):
+    """What a constraint reports of its last evaluation.
+
+    Attributes:
+        state: One of the constraint's states (see `STATE_ITEMS`).
+        error: Distance from tip to target in world space, in metres.
+        iterations_used: Number of iterations of the solver.
+        message: The problem and its solution; empty if there is none.
+    """
+
+    state: str
+    error: float = 0.0
+    iterations_used: int = 0
+    message: str = ""
+
+
+class Pose(Protocol):
+    """The pose of an armature, as solved so far (see `solved_pose.SolvedPose`)."""
+
+    @property
+    def settings(self) -> Sequence[AnimatedSettings]:
+        """The settings of the constraints, in the order of the list."""
+        ...
+
+    def fk_bits(self, runs: Sequence[Run]) -> tuple[object, ...]:
+        """Return the FK pose of some bones, as bytes."""
+        ...
+
+    def beneath(self, bones: Sequence[int]) -> tuple[object, ...]:
+        """Return the solved channels of some bones, which a layer starts from."""
+        ...
+
+    def local(self, bone: int) -> Local:
+        """Return the evaluated local channels of a bone that no chain poses."""
+        ...
+
+    def posed_local(self, bone: int) -> Local:
+        """Return the local channels of a bone that a chain poses."""
+        ...
+
+
+class Snapshot(Protocol):
+    """Read access to a scene during a solve (see `solved_scene.SolvedScene`).
+
+    Transforms include everything that was solved so far.
+    """
+
+    @property
+    def time(self) -> float:
+        """The frame of the scene."""
+        ...
+
+    @property
+    def scene(self) -> bpy.types.Scene:
+        """The scene."""
+        ...
+
+    @property
+    def frame_rate(self) -> float:
+        """The frame rate of the scene, in frames per second."""
+        ...
+
+    @property
+    def depsgraph(self) -> bpy.types.Depsgraph:
+        """The depsgraph that is read."""
+        ...
+
+    @property
+    def plan(self) -> PlanView:
+        """The relations between armatures."""
+        ...
+
+    @property
+    def rigs(self) -> Mapping[int, bpy.types.Object]:
+        """The evaluated armatures that are being solved."""
+        ...
+
+    @property
+    def poses(self) -> Mapping[int, Pose]:
+        """The poses of the armatures, as solved so far."""
+        ...
+
+    def item(self, chain: ChainPlan) -> FabrikConstraint:
+        """Return an evaluated constraint."""
+        ...
+
+    def derived(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
+        """Return what a function makes of an evaluated constraint, cached with its settings."""
+        ...
+
+    def point(self, point: Point) -> Vec:
+        """Return the location of a target or pole in world space."""
+        ...
+
+    def place(self, point: Point) -> Frame:
+        """Return the frame of a target in world space."""
+        ...
+
+    def frame(self, rig: Skeleton, bone: int) -> Frame:
+        """Return the frame of a bone in armature space."""
+        ...
+
+    def world(self, ob: bpy.types.Object, uid: int) -> Frame:
+        """Return the frame in world space of an object with the session UID ``uid``."""
+        ...
+
+    def lift(self, chain: ChainPlan, tie: Tie) -> Vec:
+        """Return how far a target or pole goes along with the body of a chain, in world space."""
+        ...
+
+
+@dataclass(eq=False, slots=True)  # Not a named tuple, which takes twice as long to make.
+class MotionContext:
+    """The inputs that all motions share.
+
+    Attributes:
+        world: Frame of the armature in world space.
+        to_armature: Its inverse, from world to armature space.
+        target: The target in world space; the armature's origin if there is none.
+        influence: Blend from the FK pose (0) to the solved pose (1).
+        tolerance: Distance that counts as reached, as a fraction of the chain length.
+    """
+
+    world: Frame
+    to_armature: Frame
+    target: Vec
+    influence: float
+    tolerance: float
+
+
+@dataclass(eq=False, slots=True)
+class ChainPose:
+    """A posed chain and the report of its constraint.
+
+    Attributes:
+        posture: The posed chain.
+        report: The report.
+        location: Local location of the first bone; None if it is not moved.
+    """
+
+    posture: Posture
+    report: Report
+    location: Vec | None = None
+
+
+class Motion(NamedTuple):
+    """A kind of motion, selected by the Solver setting of a constraint.
+
+    Attributes:
+        solver: Its item of the Solver enum.
+        needs_target: Whether it requires a target.
+        resolve: Completes the plan of a chain from its constraint; raises `ProblemError` if the
+            constraint is invalid.
+        read: Returns the further inputs of the solution: evaluated settings, times, places. They
+            are compared with ``==``.
+        pose: Returns the posed chain, given its input, the context and what `read` returned.
+        places_tip: Whether it moves the tip to a goal.
+        doing: Status text while it works normally, for motions without a goal.
+        gaze: Returns the axis of the last bone that points at the target, for a look-at.
+        mirrored: Returns the mirrored values of settings that differ, by name, and a note on what
+            cannot be mirrored; given the constraint and the matrix between the tip bones' axes.
+        is_known_ahead: Whether `read` returns the same ahead of an evaluation, as it needs nothing
+            but settings, the frame and the target (see `lookahead`).
+    """
+
+    solver: Item
+    needs_target: bool
+    resolve: Callable[[ChainPlan, FabrikConstraint], None]
+    read: Callable[[Snapshot, ChainPlan], object]
+    pose: Callable[[ChainInput, MotionContext, object], ChainPose]
+    places_tip: bool = True
+    doing: str = ""
+    gaze: Callable[[FabrikConstraint], Vec] | None = None
+    mirrored: Callable[[FabrikConstraint, Matrix], tuple[dict[str, Any], str]] | None = None
+    is_known_ahead: Callable[[FabrikConstraint], bool] = lambda _: False
+
+
+class Aim(NamedTuple):
+    """The goal of a tip, in world space.
+
+    Attributes:
+        place: The location of the tip.
+        axes: The orientation of the tip bone; None if it is free.
+        note: A note for the user; empty if there is none.
+        facing: A point in world space to which a limb without a pole bends that is nearly
+            straight, and its weight; None if there is none.
+    """
+
+    place: Vec
+    axes: Mat3 | None
+    note: str = ""
+    facing: tuple[Vec, float] | None = None
+
+
+class GoalSource(Protocol):
+    """Changes the goal of a chain, such as a foot on the ground."""
+
+    @property
+    def replaces_target(self) -> bool:
+        """Whether the last goal did not depend on where the target was."""
+        ...
+
+    @property
+    def is_known_ahead(self) -> bool:
+        """Whether `goal` returns the same ahead of an evaluation that does not change `seen`.
+
+        It needs nothing else but settings, the frame, the target, bones of the armature, and the
+        transforms of what the chain watches (see `lookahead`).
+        """
+        ...
+
+    def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:
+        """Return what stands for the evaluated meshes that the chain watches; None if unknown.
+
+        It is the same for all goals of chains that watch the same objects.
+        """
+        ...
+
+    def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
+        """Return the goal to solve for.
+
+        Args:
+            snapshot: The scene.
+            chain: The chain.
+            aim: The goal that the constraint's target defines.
+
+        Raises:
+            ProblemError: If there is no valid goal.
+        """
+        ...
+
+
+class StartPose(NamedTuple):
+    """The pose that a continuous chain or tree is solved from.
+
+    Attributes:
+        rotations: Local rotations of its bones; empty to start from the FK pose.
+        location: Local location of its first bone.
+        note: A note for the user; empty if there is none.
+    """
+
+    rotations: tuple[Quat, ...]
+    location: Vec
+    note: str
+
+
+class StartSource(Protocol):
+    """Gives the start poses of a continuous chain or tree."""
+
+    def start_pose(self, time: float, bones: int) -> StartPose | None:
+        """Return the start pose; None while it is being simulated.
+
+        Args:
+            time: In frames.
+            bones: The number of posed bones.
+        """
+        ...
+
+
+class Hold(NamedTuple):
+    """One of Blender's constraints that ties a target to something outside of the body.
+
+    Attributes:
+        owner: The object.
+        bone: The name of the bone; empty for a constraint of the object.
+        name: The name of the constraint.
+    """
+
+    owner: bpy.types.Object
+    bone: str
+    name: str
+
+
+class Tie(NamedTuple):
+    """How a target or pole belongs to a body that is lifted.
+
+    Attributes:
+        bones: The bones whose lift it takes part in (see `SolveResult`).
+        holds: What keeps it where it is, as far as it has influence.
+    """
+
+    bones: tuple[int, ...]
+    holds: tuple[Hold, ...] = ()
+
+
+class UnitPlan:
+    """What is solved at once: a chain, a tree of chains that share bones, or a pre-pass bone.
+
+    Attributes:
+        rig: The armature.
+        items: The indices of the constraints that it solves.
+        bones: The posed bones; empty if it cannot be solved.
+        runs: The same as runs of consecutive indices.
+        root_parent: The parent of the first bone, -1 if it has none.
+        is_layered: Whether a unit earlier in the list poses some of its bones.
+    """
+
+    __slots__ = ()
+
+    rig: Skeleton
+    items: tuple[int, ...]
+    bones: list[int]
+    runs: list[Run]
+    root_parent: int
+    is_layered: bool
+
+    @property
+    def members(self) -> Sequence[ChainPlan]:
+        """The chains that it solves."""
+        raise NotImplementedError
+
+
+@dataclass(eq=False, slots=True)
+class ChainPlan(UnitPlan):
+    """A constraint, resolved to bones and objects.
+
+    Attributes:
+        rig: The armature.
+        item: Index of the constraint in the armature's list.
+        motion: The motion that poses the chain; None if a solver reaches a target.
+        items: The item alone, as all units have them.
+        bones: The posed bones, root first; empty if the constraint is invalid.
+        tip_bone: The bone whose head is the tip; -1 if the tip is the last bone's tail.
+        has_hand: Whether the last bone copies the target's rotation.
+        limb_bend: The ``rest_bend`` of the bones before the hand, if the tip is the hand's tail.
+        offset: Frame of the tip in the target's space; None without Keep Offset.
+        target: The target.
+        pole: The pole target, if there is one.
+        target_tie: How the target belongs to a body that is lifted, if it does.
+        pole_tie: The same for the pole.
+        rest_bend: Direction of the bend in rest pose, in the root bone's axes; None if straight.
+        problem: Why the constraint is invalid; empty if it is valid.
+        note: A note on a valid constraint.
+        is_late: Whether the note says that it lags one update behind.
+        stretches: Whether its bones may stretch.
+        more: Slots (see `KINDS`) that it poses besides rotations.
+        runs: The bones as runs of consecutive indices.
+        root_parent: The parent of the first bone, -1 if it has none.
+        is_root_free: Whether its first bone may move.
+        is_layered: Whether a constraint earlier in the list poses some of its bones.
+        is_timed: Whether its solution depends on the frame itself.
+        watched: Objects besides target and pole that it depends on.
+        places: Those of them whose transform must be final before it is solved.
+        goal_source: Changes its goal before it is solved, if anything does.
+        start_source: Gives the pose to solve from, if it is continuous.
+        joints: The limits of its joints.
+    """
+
+    rig: Skeleton
+    item: int
+    motion: Motion | None = None
+    items: tuple[int, ...] = field(init=False)
+    bones: list[int] = field(default_factory=list)
+    tip_bone: int = -1
+    has_hand: bool = False
+    limb_bend: Vec | None = None
+    offset: Frame | None = None
+    target: Point | None = None
+    pole: Point | None = None
+    target_tie: Tie | None = None
+    pole_tie: Tie | None = None
+    rest_bend: Vec | None = None
+    problem: str = ""
+    note: str = ""
+    is_late: bool = False
+    stretches: bool = False
+    more: list[int] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    root_parent: int = -1
+    is_root_free: bool = False
+    is_layered: bool = False
+    is_timed: bool = False
+    watched: list[bpy.types.Object] = field(default_factory=list)
+    places: list[Point] = field(default_factory=list)
+    goal_source: GoalSource | None = None
+    start_source: StartSource | None = None
+    joints: Joints = field(default_factory=Joints)
+
+    @property
+    def name(self) -> str:
+        """The constraint's name."""
+        return settings(self.rig.object).constraints[self.item].name
+
+    @property
+    def members(self) -> Sequence[ChainPlan]:
+        """The chain alone."""
+        return (self,)
+
+    def __post_init__(self) -> None:
+        """Set `items`."""
+        self.items = (self.item,)
+
+    def needs(self) -> list[Point]:
+        """Return the points whose transforms must be final before it is solved."""
+        points = (self.target, self.pole, *self.places)
+        return [point for point in points if point is not None]
+
+    def release_root(self, instead: str) -> None:
+        """Let the first bone move.
+
+        Args:
+            instead: The alternative that the error message suggests.
+
+        Raises:
+            ProblemError: If it is connected to its parent.
+        """
+        self.more.append(self.rig.slot(LOCATION, self.bones[0]))
+        refuse_connected(self.rig, self.bones[0], instead)
+
+    def posed_tip(self, bones: Any) -> Any:
+        """Return the tip in armature space, a mathutils vector.
+
+        Args:
+            bones: The pose bones of the armature, or of its evaluated copy.
+        """
+        if self.tip_bone >= 0:
+            return bones[self.tip_bone].head
+        return bones[self.bones[-1]].tail
+
+    def enable_stretch(self) -> None:
+        """Let the bones change their scale."""
+        self.stretches = True
+        self.more += [self.rig.slot(SCALE, bone) for bone in self.bones]
+
+
+def refuse_connected(rig: Skeleton, bone: int, instead: str) -> None:
+    """Refuse a bone whose location has no effect.
+
+    Args:
+        rig: The armature.
+        bone: The bone.
+        instead: The alternative that the error message suggests.
+
+    Raises:
+        ProblemError: If it is connected to its parent.
+    """
+    if bone in rig.connected and rig.parents[bone] >= 0:
+        raise ProblemError(
+            "“{bone}” is connected to its parent and cannot be moved: {instead}, or "
+            "disable the bone's Connected option in Edit Mode",
+            bone=rig.names[bone],
+            instead=instead,
+        )
+
+
+def aim_of(snapshot: Snapshot, chain: ChainPlan) -> Aim:
+    """Return the goal that the target of a chain defines; without one, the armature's origin.
+
+    Raises:
+        ProblemError: If the orientation of the target is needed, and it has zero scale.
+    """
+    if chain.target is None:
+        return Aim(snapshot.world(chain.rig.object, chain.rig.uid)[1], None)
+    if chain.has_hand or chain.offset is not None:
+        return _aim(snapshot, chain, chain.target)
+    return Aim(snapshot.point(chain.target), None)
+
+
+def _aim(snapshot: Snapshot, chain: ChainPlan, target: Point) -> Aim:
+    frame = snapshot.place(target)
+    place = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
+    if not chain.has_hand:
+        return Aim(place, None)
+    axes = orthonormalize(frame[0])
+    if axes is None:
+        name = target.object.name if target.skeleton is None else target.skeleton.names[target.bone]
+        raise ProblemError(
+            "“{name}” has zero scale and therefore no orientation: change its scale, or disable "
+            "Copy Target Rotation",
+            name=name,
+        )
+    if chain.offset is not None:
+        axes = mat_product(axes, offset_turn(chain.offset, frame[0]))
+    return Aim(place, axes)
+
+
+def offset_turn(offset: Frame, target: Mat3) -> Mat3:
+    """Return the rotation of an offset in the right-handed axes of a target.
+
+    It is set in the target's own axes. If these are mirrored, the X axis of `orthonormalize` is the
+    opposite of theirs.
+
+    Args:
+        offset: The offset.
+        target: The axes of the target in world space.
+    """
+    turn = offset[0]
+    if mat_determinant(target) >= 0.0:
+        return turn
+    a, b, c, d, e, f, g, h, i = turn
+    return (a, -b, -c, -d, e, f, -g, h, i)

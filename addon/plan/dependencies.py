@@ -1,0 +1,118 @@
+"""The dependencies of armatures on targets, and declaring them to Blender."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from typing import Any, cast
+
+import bpy
+
+from ..blender import dependency_driver
+from ..blender.dependency_driver import Source, existing_bone
+from ..blender.session import part
+from ..settings import notifications
+from ..settings.properties import LISTS, settings
+from ..settings.values import pointed
+
+
+def declare(armature: bpy.types.Object) -> bool:
+    """Declare the dependencies of an armature to Blender; return whether they changed."""
+    return dependency_driver.declare(armature, sources(armature))
+
+
+class PendingDeclarations:
+    """The armatures of the session whose dependencies will be declared before the next update.
+
+    Attributes:
+        armatures: The armatures.
+    """
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self.armatures: dict[int, bpy.types.Object] = {}
+        self._scenes: list[int] = []  # Those that windows showed when the last one was added.
+
+    def add(self, armature: bpy.types.Object) -> None:
+        """Declare the dependencies of an armature before the next update."""
+        self.armatures[armature.session_uid] = armature
+        self._scenes = _shown_scenes()
+
+    def declare(self, is_frame_change: bool) -> None:
+        """Declare them.
+
+        A window that switches to another scene changes its frame. The depsgraph has been built anew
+        then and is not evaluated yet, where building it once more crashes Blender 4.2: what is
+        declared has to wait until it is.
+        """
+        if is_frame_change and self._scenes != _shown_scenes():
+            return
+        while self.armatures:
+            _, armature = self.armatures.popitem()
+            with suppress(ReferenceError):  # It was removed.
+                declare(armature)
+
+
+@notifications.structure
+def note(block: bpy.types.ID) -> None:
+    """Declare the dependencies of an armature whose structure changed before the next update."""
+    if isinstance(block, bpy.types.Object):
+        part(PendingDeclarations).add(block)
+
+
+def _shown_scenes() -> list[int]:
+    manager = bpy.context.window_manager
+    return [window.scene.session_uid for window in manager.windows] if manager else []
+
+
+def sources(armature: bpy.types.Object) -> list[Source]:
+    """Return the objects and bones that the constraints and walks of an armature use."""
+    found: dict[tuple[bpy.types.Object | None, str], None] = {}
+    for item in settings(armature).constraints:
+        target, pole = pointed(item, "target"), pointed(item, "pole_target")
+        found[target, existing_bone(target, item.subtarget)] = None
+        found[pole, existing_bone(pole, item.pole_subtarget)] = None
+    for block in _used_blocks(armature):
+        objects = [block] if isinstance(block, bpy.types.Object) else block.all_objects
+        found |= dict.fromkeys((ob, "") for ob in objects)
+    # An armature needs no dependency on itself.
+    return [(ob, bone) for ob, bone in found if ob is not None and ob != armature]
+
+
+def collections(armature: bpy.types.Object) -> list[bpy.types.Collection]:
+    """Return the collections that an armature's constraints and walks use."""
+    return [block for block in _used_blocks(armature) if isinstance(block, bpy.types.Collection)]
+
+
+def _used_blocks(armature: bpy.types.Object) -> Iterator[bpy.types.Object | bpy.types.Collection]:
+    """Yield the objects and collections that are used besides targets and poles."""
+    for item in settings(armature).constraints:
+        for group in _groups(type(item)):
+            if item.is_property_set(group):
+                yield from _blocks(getattr(item, group))
+    for name in LISTS:
+        for item in getattr(settings(armature), name):
+            yield from _blocks(item)
+
+
+def _blocks(
+    group: bpy.types.PropertyGroup,
+) -> Iterator[bpy.types.Object | bpy.types.Collection]:
+    yield from filter(None, [pointed(group, name) for name in _pointers(type(group))])
+
+
+@cache
+def _groups(kind: type[bpy.types.PropertyGroup]) -> list[str]:
+    """Return the nested property groups of a class."""
+    own = bpy.types.PropertyGroup.bl_rna
+    pointers = [prop for prop in cast(Any, kind).bl_rna.properties if prop.type == "POINTER"]
+    return [prop.identifier for prop in pointers if prop.fixed_type.base == own]
+
+
+@cache
+def _pointers(kind: type[bpy.types.PropertyGroup]) -> list[str]:
+    """Return the pointers to objects or collections of a property group."""
+    pointers = [prop for prop in cast(Any, kind).bl_rna.properties if prop.type == "POINTER"]
+    blocks = ("Object", "Collection")
+    return [prop.identifier for prop in pointers if prop.fixed_type.identifier in blocks]

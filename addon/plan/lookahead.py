@@ -1,0 +1,308 @@
+"""Which armatures can be solved ahead of Blender's evaluation, and when.
+
+That is possible where all inputs are known in advance: channels, F-curves and parents, but not
+Blender's constraints, drivers, physics and NLA strips, nor simulations. Only relations decide,
+never values, so that an armature is read in the same way at every frame. Meshes are expected to be
+as they were evaluated last, if they already were so at the frame before.
+
+F-curves of posed channels would overwrite what is written ahead. They are muted for the evaluation,
+in the depsgraph's copy of the action; what they give is the FK pose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, cast
+
+import bpy
+
+from ..blender import animation
+from ..blender.access import pose_bones
+from ..blender.curves import Curves, split_bone_path
+from ..blender.errors import contained
+from ..blender.relations import Node, node_at, parents, walk_dependencies
+from ..blender.rotation import KIND_OF
+from ..blender.skeleton import Skeleton, skeleton_of
+from ..settings.properties import settings
+from .chain_plan import ChainPlan, GoalSource, UnitPlan
+from .plan import Lookahead, Plan
+from .pre_pass import PrePassBone
+
+OBJECT_CHANNELS = {*KIND_OF, "delta_location", "delta_scale"}
+OBJECT_CHANNELS |= {"delta_rotation_euler", "delta_rotation_quaternion"}
+
+PLACES = {"location", "delta_location"}
+
+PLACING = ("location", "rotation", "scale", "delta_", "parent", "constraints")
+"""Prefixes of RNA paths that affect the transform of an object."""
+
+SWITCHES = (".influence", ".mute", ".enabled")
+"""Suffixes of RNA paths that enable or disable a native constraint."""
+
+CROWD = 32
+"""The ratio of all objects to animated inputs above which a second evaluation takes longer than
+reading the F-curves of these: it visits everything in the scene."""
+
+PARENTS = ("OBJECT", "ARMATURE", "BONE")
+"""The parent types whose result can be computed."""
+
+
+def lookahead_of(plan: Plan) -> Lookahead:
+    """Find out which armatures can be solved ahead, and what is animated of their poses.
+
+    Args:
+        plan: A plan that is complete besides.
+    """
+    lookahead = Lookahead()
+    for uid, rig in plan.rigs.items():
+        posed, channels = plan.slots[uid], animation.animated(rig.object)
+        data = rig.object.animation_data
+        lookahead.drivers[uid] = len(data.drivers) if data else 0
+        lookahead.switched |= _switched(rig, channels)
+        animated = posed & _slots_of(rig, channels.keyed | channels.driven)
+        lookahead.animated[uid] = animated
+        if posed and channels.has_modes:
+            lookahead.mode_animated.add(uid)
+        elif animated and not posed & _slots_of(rig, channels.driven):
+            curves = _replaced(rig.object)
+            if curves is not None:
+                lookahead.replaced[uid] = curves
+    done: set[int] = set()
+    for uid, group in plan.groups.items():
+        if uid not in done:
+            done |= group
+            _look_at_group(lookahead, group, [unit for one in group for unit in plan.units_of[one]])
+    return lookahead
+
+
+def _look_at_group(lookahead: Lookahead, group: set[int], units: list[UnitPlan]) -> None:
+    """Find out whether armatures that are evaluated together can be solved ahead."""
+    walk = _DependencyWalk(lookahead)
+    is_known = False
+    with contained("could not look ahead"):
+        is_known = walk.knows(units)
+    lookahead.signatures += [(ob, animation.signature(ob)) for ob in walk.objects]
+    if not is_known:
+        return
+    lookahead.known |= group
+    if any(chain.is_timed for unit in units for chain in unit.members):
+        lookahead.timed |= group
+    lookahead.curves |= walk.curves
+    for animated, curves in walk.curves.items():
+        channels = OBJECT_CHANNELS & curves.places.keys()
+        lookahead.placed |= {animated} if channels else set()
+        lookahead.turned |= {animated} if channels - PLACES else set()
+    if walk.curves:
+        lookahead.timed |= group
+    is_crowded = len(bpy.data.objects) > CROWD * len(walk.curves)
+    if walk.meshes or (walk.curves and (is_crowded or not group.isdisjoint(walk.curves))):
+        lookahead.moving |= group
+    if walk.meshes:
+        sources = [*walk.meshes.values()]
+        lookahead.meshes |= {uid: sources for uid in group}
+    for source in walk.sources:
+        lookahead.sources.setdefault(source, set()).update(group)
+
+
+def _slots_of(rig: Skeleton, channels: Iterable[tuple[str, int]]) -> set[int]:
+    """Return the slots of an armature that animated channels set."""
+    slots = set[int]()
+    for path in {path for path, _ in channels}:
+        name, channel = split_bone_path(path)
+        if channel in KIND_OF and name in rig.index:
+            slots.add(rig.slot(KIND_OF[channel], rig.index[name]))
+    return slots
+
+
+def _replaced(ob: bpy.types.Object) -> Curves | None:
+    """Return an armature's F-curves; None if it has NLA strips or several strips of an action."""
+    data = ob.animation_data
+    if data is None or data.nla_tracks:
+        return None
+    curves = Curves(ob, ())
+    return curves if len(curves.refresh()) == 1 else None
+
+
+def _switched(rig: Skeleton, found: animation.Channels) -> set[tuple[int, str]]:
+    """Return the bones with native constraints that F-curves or drivers switch."""
+    paths = [path for path, _ in found.keyed | found.driven if path.endswith(SWITCHES)]
+    bones = [name for name, rest in map(split_bone_path, paths) if rest.startswith("constraints[")]
+    return {(rig.uid, name) for name in bones}
+
+
+class _DependencyWalk:
+    """A walk up the dependencies of armatures that are solved together."""
+
+    def __init__(self, lookahead: Lookahead) -> None:
+        self.lookahead = lookahead
+        self.sources: set[str] = set()
+        self.objects: list[bpy.types.Object] = []
+        self.curves: dict[int, Curves] = {}
+        self.meshes: dict[tuple[int, ...], GoalSource] = {}
+        self._objects: dict[int, bool] = {}
+        self._unpredictable: dict[int, set[str]] = {}
+
+    def knows(self, units: Iterable[UnitPlan]) -> bool:
+        """Return whether all inputs of some units are known ahead."""
+        found: list[bool] = []
+        starts: list[Node] = []
+        for unit in units:
+            if isinstance(unit, PrePassBone):
+                found.append(unit.is_known_ahead)
+                starts.append((unit.rig.object, unit.bone))
+            for chain in unit.members:
+                found.append(self._knows_chain(chain))
+                starts += _starts(chain) if found[-1] else ()
+
+        def relations(node: Node) -> Iterable[Node]:
+            found.append(self._knows(node))
+            return parents(node) if found[-1] else ()
+
+        for _ in walk_dependencies(starts, relations):
+            pass
+        return all(found)
+
+    def _knows_chain(self, chain: ChainPlan) -> bool:
+        rig, lookahead = chain.rig, self.lookahead
+        if not self._knows_object(rig.object) or not self._has_plain_settings(rig.object):
+            return False
+        if rig.uid in lookahead.mode_animated:
+            return False
+        if lookahead.animated[rig.uid] and rig.uid not in lookahead.replaced:
+            return False  # Animation would overwrite what is written ahead.
+        return bool(chain.problem) or (self._knows_goal(chain) and self._knows_motion(chain))
+
+    def _knows_goal(self, chain: ChainPlan) -> bool:
+        source = chain.goal_source
+        if source is None:
+            return not chain.watched
+        if not source.is_known_ahead or self._has_keyed_groups(chain):
+            return False
+        self.meshes.setdefault(tuple([ob.session_uid for ob in chain.watched]), source)
+        return all([self._stands_still(ob) for ob in chain.watched])
+
+    def _stands_still(self, ob: bpy.types.Object) -> bool:
+        """Return whether neither animation nor bones move an object."""
+        while self._knows_object(ob) and ob.session_uid not in self.curves:
+            if ob.parent is None:
+                return True
+            if ob.parent_type != "OBJECT":
+                return False
+            ob = ob.parent
+        return False
+
+    def _knows_motion(self, chain: ChainPlan) -> bool:
+        if chain.motion is None:
+            return True
+        item = settings(chain.rig.object).constraints[chain.item]
+        return chain.motion.is_known_ahead(item) and not self._has_keyed_groups(chain)
+
+    def _has_keyed_groups(self, chain: ChainPlan) -> bool:
+        """Return whether F-curves set settings in groups of a constraint, which are not sampled."""
+        own = settings(chain.rig.object).constraints[chain.item].path_from_id() + "."
+        curves = self.curves.get(chain.rig.uid)
+        paths = curves.places if curves else ()
+        return any(path.startswith(own) and "." in path[len(own) :] for path in paths)
+
+    def _has_plain_settings(self, ob: bpy.types.Object) -> bool:
+        data = ob.animation_data
+        drivers = data.drivers if data else ()
+        return not any(curve.data_path.startswith("fabrik.") for curve in drivers)
+
+    def _knows(self, node: Node) -> bool:
+        """Return whether the transform of a node relative to its parent is known ahead."""
+        ob, bone = node
+        if not self._knows_object(ob):
+            return False
+        return bone < 0 or self._knows_bone(ob, skeleton_of(ob).names[bone])
+
+    def _knows_object(self, ob: bpy.types.Object) -> bool:
+        uid = ob.session_uid
+        if uid not in self._objects:
+            self._objects[uid] = self._examine(ob)
+        return self._objects[uid]
+
+    def _examine(self, ob: bpy.types.Object) -> bool:
+        self.sources.add(ob.name)
+        self.objects.append(ob)
+        if isinstance(ob.data, bpy.types.ID):
+            self.sources.add(ob.data.name)
+        if any(not con.mute for con in ob.constraints) or ob.rigid_body is not None:
+            return False
+        if ob.soft_body is not None or not self._has_plain_animation(ob):
+            return False
+        return ob.parent is None or (ob.parent_type in PARENTS and ob.parent.type != "CURVE")
+
+    def _has_plain_animation(self, ob: bpy.types.Object) -> bool:
+        """Return whether the animation of an object consists of plain F-curves."""
+        data: Any = ob.animation_data
+        if data is None:
+            return True
+        if data.nla_tracks or any(_places(curve.data_path) for curve in data.drivers):
+            return False
+        curves = Curves(ob)
+        if len(curves.refresh()) > 1:
+            return False
+        if curves.places:
+            self.curves[ob.session_uid] = curves
+        return all(path in OBJECT_CHANNELS for path in curves.places if _places(path))
+
+    def _knows_bone(self, ob: bpy.types.Object, name: str) -> bool:
+        constraints = pose_bones(ob)[name].constraints
+        return all(con.mute for con in constraints) and name not in self._unpredictable_bones(ob)
+
+    def _unpredictable_bones(self, ob: bpy.types.Object) -> set[str]:
+        """Return the bones that native IK, drivers or unknown F-curves move."""
+        uid = ob.session_uid
+        if uid not in self._unpredictable:
+            self._unpredictable[uid] = _posed_by_native_ik(ob) | self._posed_by_animation(ob)
+        return self._unpredictable[uid]
+
+    def _posed_by_animation(self, ob: bpy.types.Object) -> set[str]:
+        """Return the bones with drivers, or with F-curves of anything but transform channels."""
+        bones = pose_bones(ob).keys()
+        rests = animation.all_curves(cast(Any, ob.data))
+        if any(c.data_path.startswith("bones[") and not HIDES.search(c.data_path) for c in rests):
+            return set(bones)
+        data = ob.animation_data
+        curves = self.curves.get(ob.session_uid)
+        driven = [split_bone_path(curve.data_path) for curve in (data.drivers if data else ())]
+        keyed = [split_bone_path(path) for path in (curves.places if curves else ())]
+        other = [(name, rest) for name, rest in keyed if rest not in KIND_OF]
+        return {name for name, _ in (*driven, *other)} & set(bones)
+
+
+def _starts(chain: ChainPlan) -> list[Node]:
+    """Return the nodes that a chain depends on."""
+    if chain.problem:
+        return [(chain.rig.object, -1)]
+    bones = (*chain.bones, chain.tip_bone)
+    return [*((chain.rig.object, bone) for bone in bones), *map(node_at, chain.needs())]
+
+
+HIDES = re.compile(r"\.hide(_\w+)?$")
+
+
+def _posed_by_native_ik(ob: bpy.types.Object) -> set[str]:
+    """Return the bones that native IK constraints pose."""
+    found: set[str] = set()
+    for bone in pose_bones(ob):
+        for con in bone.constraints:
+            if con.type in ("IK", "SPLINE_IK") and not con.mute:
+                found |= _ik_chain(bone, con.chain_count)
+    return found
+
+
+def _places(path: str) -> bool:
+    """Return whether a property affects the transform of an object."""
+    return path.startswith(PLACING)
+
+
+def _ik_chain(bone: Any, count: int) -> set[str]:
+    """Return the bones that a native IK constraint on a bone poses."""
+    found: set[str] = set()
+    while bone is not None and (count == 0 or len(found) <= count):
+        found.add(bone.name)
+        bone = bone.parent
+    return found

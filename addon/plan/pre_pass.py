@@ -1,0 +1,91 @@
+"""Bones that are posed before the chains of their children, such as the hip over its feet."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from ..blender.rotation import Run, runs_of
+from ..blender.skeleton import Point, Skeleton
+from .chain_plan import ChainPlan, Snapshot, UnitPlan
+from .results import SolveResult
+
+if TYPE_CHECKING:
+    import bpy
+
+
+@dataclass(eq=False)
+class PrePassBone(UnitPlan, ABC):
+    """A bone that is posed on top of its FK pose before the chains that depend on it.
+
+    It is not in the list of constraints: its problems are reported by the chains that it serves,
+    and it is off while none of them is on.
+
+    Attributes:
+        is_known_ahead: Whether `read` returns the same ahead of an evaluation as far as its chains
+            can be solved ahead.
+        lifts_body: Whether its results may have a `lift`, which the targets of the body follow.
+        rig: The armature.
+        bone: The bone.
+        chains: The chains that it serves.
+        more: Slots (see `KINDS`) that it poses besides its rotation.
+        items: Empty, as it reports for no constraint.
+        note: As for chains; not shown.
+        is_late: As for chains.
+        bones: The bone, as units have it.
+        runs: The same as a run of indices.
+        root_parent: The parent of the bone, -1 if it has none.
+        is_layered: Whether an earlier unit poses the bone as well.
+        is_timed: Whether it depends on the frame itself.
+        watched: Objects besides those of its chains that it depends on.
+    """
+
+    is_known_ahead: ClassVar[bool] = False
+    lifts_body: ClassVar[bool] = False
+
+    rig: Skeleton
+    bone: int
+    chains: list[ChainPlan]
+    more: list[int] = field(default_factory=list)
+    items: tuple[int, ...] = ()
+    note: str = ""
+    is_late: bool = False
+    bones: list[int] = field(init=False)
+    runs: list[Run] = field(init=False)
+    root_parent: int = field(init=False)
+    is_layered: bool = False
+    is_timed: bool = False
+    watched: list[bpy.types.Object] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Set what all units have."""
+        self.bones = [self.bone]
+        self.runs = runs_of(self.bones)
+        self.root_parent = self.rig.parents[self.bone]
+
+    @property
+    def members(self) -> Sequence[ChainPlan]:
+        """None: it poses no bone of the chains that it serves."""
+        return ()
+
+    @abstractmethod
+    def needs(self) -> list[Point]:
+        """Return the points whose transforms must be final before it is solved."""
+
+    @abstractmethod
+    def read(self, snapshot: Snapshot) -> object | None:
+        """Return the inputs of its solution, compared with ``==``; None if it is off.
+
+        Raises:
+            ProblemError: If it cannot be solved.
+        """
+
+    @abstractmethod
+    def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
+        """Return its solution.
+
+        Raises:
+            ProblemError: If there is none.
+        """

@@ -1,0 +1,111 @@
+"""The registry of features: their settings, motions, and hooks into planning and solving.
+
+The loop imports no feature, but uses what the installed ones register here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import bpy
+
+from ..blender.errors import contained
+from ..blender.skeleton import Skeleton
+from ..settings import properties
+from ..settings.definitions import TypedDefinition
+from ..settings.properties import LISTS, SOLVER_ITEMS, FabrikConstraint, FabrikSettings
+from .chain_plan import ChainPlan, Motion
+from .pre_pass import PrePassBone
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feature:
+    """A feature's contributions to the loop.
+
+    Attributes:
+        groups: Its property groups, each after those that it contains.
+        constraint: Definitions to add to constraints, by name.
+        armature: Definitions to add to the settings of an armature, by name.
+        motion: Its motion, if it has one.
+        resolve: Completes the plan of a chain that reaches a target; raises `ProblemError` if the
+            constraint is invalid.
+        pre_pass: Returns the pre-pass bones of an armature, given all of its chains, which it may
+            change.
+        lists: By name of a further list of an armature, a function that returns a signature of
+            what the plan uses of it.
+        on_update: Called at each update, except for frame changes.
+    """
+
+    groups: Sequence[type[bpy.types.PropertyGroup]] = ()
+    constraint: Mapping[str, TypedDefinition] = field(default_factory=dict)
+    armature: Mapping[str, TypedDefinition] = field(default_factory=dict)
+    motion: Motion | None = None
+    resolve: Callable[[ChainPlan, FabrikConstraint], None] | None = None
+    pre_pass: Callable[[Skeleton, Sequence[ChainPlan]], Iterable[PrePassBone]] | None = None
+    lists: Mapping[str, Callable[[FabrikSettings], object]] = field(default_factory=dict)
+    on_update: Callable[[bpy.types.Depsgraph], None] | None = None
+
+
+MOTIONS: dict[str, Motion] = {}
+"""The motions, by item of the Solver enum."""
+
+SOLVER_NAMES: dict[int, str] = {}
+"""The identifiers of all solvers, by number."""
+
+_installed: list[Feature] = []
+
+
+def install(features: Sequence[Feature]) -> None:
+    """Register features and all settings."""
+    _installed.extend(features)
+    constraint: dict[str, TypedDefinition] = {}
+    armature: dict[str, TypedDefinition] = {}
+    for feature in features:
+        constraint |= feature.constraint
+        armature |= feature.armature
+        LISTS.update(feature.lists)
+        if feature.motion is not None:
+            SOLVER_ITEMS.append(feature.motion.solver)
+            MOTIONS[feature.motion.solver[0]] = feature.motion
+    SOLVER_ITEMS.sort(key=lambda item: item[3])
+    SOLVER_NAMES.update({number: name for name, _, _, number in SOLVER_ITEMS})
+    groups = [group for feature in features for group in feature.groups]
+    properties.register(groups, constraint, armature)
+
+
+def uninstall() -> None:
+    """Undo `install`."""
+    properties.unregister()
+    SOLVER_ITEMS[:] = [item for item in SOLVER_ITEMS if item[0] not in MOTIONS]
+    for table in (MOTIONS, SOLVER_NAMES, LISTS):
+        table.clear()
+    _installed.clear()
+
+
+def resolve_reach(chain: ChainPlan, item: FabrikConstraint) -> None:
+    """Let all features complete the plan of a chain that reaches a target.
+
+    Raises:
+        ProblemError: If a feature finds the constraint invalid.
+    """
+    for feature in _installed:
+        if feature.resolve is not None:
+            feature.resolve(chain, item)
+
+
+def pre_pass_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[PrePassBone]:
+    """Return the pre-pass bones of an armature, given its chains, which features may change."""
+    found: list[PrePassBone] = []
+    for feature in _installed:
+        if feature.pre_pass is not None:
+            with contained(f"could not plan the pre-pass bones of “{rig.object.name}”"):
+                found += feature.pre_pass(rig, chains)
+    return found
+
+
+def note_update(depsgraph: bpy.types.Depsgraph) -> None:
+    """Notify all features of an update."""
+    for feature in _installed:
+        if feature.on_update is not None:
+            feature.on_update(depsgraph)

@@ -1,0 +1,225 @@
+"""Resolving the names in a constraint to bones and objects."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+import bpy
+
+from fabrik_solver import Frame
+from fabrik_solver.core.vectors import quat_matrix, quat_unit
+
+from ..blender import animation
+from ..blender.access import pose_bones
+from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
+from ..blender.limbs import next_joint
+from ..blender.messages import channel_name, msg
+from ..blender.relations import active_constraints, constraint_point, replaces_pose
+from ..blender.rotation import KINDS, channel_of, runs_of
+from ..blender.skeleton import Point, Skeleton, skeleton_of
+from ..settings.joint_limits import joint_problem, joints_of
+from ..settings.properties import FabrikConstraint, settings
+from ..settings.values import pointed
+from .bend_side import bend_side
+from .chain_plan import ChainPlan
+from .deferred import write_later
+from .registry import MOTIONS, resolve_reach
+
+
+def plan_chain(rig: Skeleton, index: int) -> ChainPlan:
+    """Return the plan of a constraint of an armature, with its problem if it is invalid."""
+    item = settings(rig.object).constraints[index]
+    motion = MOTIONS.get(item.solver)
+    chain = ChainPlan(rig, index, motion)
+    try:
+        _resolve_bones(chain, item)
+        chain.target = _point(item, "target", "subtarget")
+        if chain.target is None and (motion is None or motion.needs_target):
+            raise ProblemError("There is no target: choose an object or a bone")
+        chain.offset = _offset(item)
+        _resolve_joints(chain)
+        if motion is None:
+            chain.pole = _point(item, "pole_target", "pole_subtarget")
+            resolve_reach(chain, item)
+        else:
+            motion.resolve(chain, item)
+        _refuse_posed_bones(chain)
+        chain.note = _note_of_disturbance(chain) or chain.note
+    except ProblemError as problem:
+        chain.problem = str(problem)
+    except ReferenceError:
+        raise
+    except Exception:
+        report_once(f"could not plan “{item.name}”")
+        chain.problem = INTERNAL_ERROR
+    return chain
+
+
+def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
+    rig = chain.rig
+    if not item.bone:
+        raise ProblemError("There is no tip bone: choose the last bone of the chain")
+    up = rig.chain_up(bone_index(rig, item, "bone"))
+    if item.use_tail:
+        chain.tip_bone = -1 if item.use_rotation else next_joint(rig, up[-1])
+    else:
+        chain.tip_bone = up.pop()
+        if not up:
+            raise ProblemError(
+                "“{bone}” has no parent that could move its head: enable Use Tail, or "
+                "choose another tip bone",
+                bone=item.bone,
+            )
+    chain.bones = up[-item.chain_count :]
+    chain.root_parent = rig.parents[chain.bones[0]]
+    chain.rest_bend = bend_side(rig, chain.bones, chain.tip_bone)
+    if chain.motion is None:
+        _resolve_tip(chain, item)
+    chain.runs = runs_of(chain.bones)
+
+
+def _resolve_tip(chain: ChainPlan, item: FabrikConstraint) -> None:
+    """Resolve Copy Target Rotation, Stretch and Move Root."""
+    if item.use_rotation:
+        _resolve_hand(chain, item)
+    if item.use_stretch:
+        chain.enable_stretch()
+    chain.is_root_free = item.use_free_root
+    if item.use_free_root:
+        chain.release_root(msg("disable Move Root"))
+
+
+def _resolve_hand(chain: ChainPlan, item: FabrikConstraint) -> None:
+    """Resolve Copy Target Rotation, of the last bone of the chain or of its child."""
+    chain.has_hand = True
+    if chain.tip_bone >= 0:
+        chain.bones.append(chain.tip_bone)
+    elif len(chain.bones) == 1:
+        raise ProblemError(
+            "“{bone}” is the only bone of the chain, so that no bone is left to reach the "
+            "target while it copies its rotation: increase Chain Length, or disable Copy Target "
+            "Rotation",
+            bone=item.bone,
+        )
+    else:
+        chain.limb_bend = bend_side(chain.rig, chain.bones[:-1], chain.bones[-1])
+
+
+def _offset(item: FabrikConstraint) -> Frame | None:
+    if not item.use_offset:
+        return None
+    x, y, z = item.offset_location
+    w, a, b, c = item.offset_rotation
+    if not all(isfinite(number) for number in (x, y, z, w, a, b, c)):
+        raise ProblemError(
+            "The offset is not a finite number: press Set to Current, or enter a valid number"
+        )
+    return quat_matrix(quat_unit((w, a, b, c))), (x, y, z)
+
+
+def _resolve_joints(chain: ChainPlan) -> None:
+    pose = pose_bones(chain.rig.object)
+    bones = [pose[chain.rig.names[i]] for i in chain.bones]
+    for problem in map(joint_problem, bones):
+        if problem:
+            raise ProblemError(problem)
+    chain.joints = joints_of(bones, chain.bones)
+
+
+def _is_above(chain: ChainPlan, bone: int, point: Point | None) -> bool:
+    """Return whether a point is one of the parents of a bone."""
+    return (
+        point is not None and point.skeleton is chain.rig and point.bone in chain.rig.chain_up(bone)
+    )
+
+
+def _note_of_disturbance(chain: ChainPlan) -> str:
+    """Return a note on drivers and native constraints that are applied after the solve."""
+    bones = pose_bones(chain.rig.object)
+    count = len(chain.rig.names)
+    for i in chain.bones:
+        bone = bones[chain.rig.names[i]]
+        others = [channel_of(KINDS[slot // count])[0] for slot in chain.more if slot % count == i]
+        for channel in ("rotation", *others):
+            if animation.has_driver(chain.rig.object, bone, channel):
+                return msg(
+                    "The {channel} of “{bone}” has a driver, which is applied after the "
+                    "chain is solved and can move the tip off its target: remove the driver, or "
+                    "drive a parent of the chain",
+                    channel=channel_name(channel),
+                    bone=bone.name,
+                )
+        for con in active_constraints(bone):
+            if con.type == "COPY_SCALE" and _is_above(chain, i, constraint_point(con)):
+                continue  # It has that scale anyway.
+            return msg(
+                "“{bone}” has its own constraint “{constraint}”, which is applied after the "
+                "chain is solved and can move the tip off its target: mute it, or move it to "
+                "another bone",
+                bone=bone.name,
+                constraint=con.name,
+            )
+    return ""
+
+
+def _refuse_posed_bones(chain: ChainPlan) -> None:
+    """Refuse bones whose solved pose another constraint would replace.
+
+    Raises:
+        ProblemError: If there is one.
+    """
+    bones = pose_bones(chain.rig.object)
+    for bone in [bones[chain.rig.names[i]] for i in chain.bones]:
+        for con in filter(replaces_pose, active_constraints(bone)):
+            if animation.is_set(chain.rig.object, f"{con.path_from_id()}.influence"):
+                continue
+            raise ProblemError(
+                "“{bone}” is posed by its constraint “{constraint}”, so that the solution "
+                "would not be seen: mute “{constraint}”, or choose bones that no other constraint "
+                "poses",
+                bone=bone.name,
+                constraint=con.name,
+            )
+
+
+def _point(item: FabrikConstraint, pointer: str, bone_name: str) -> Point | None:
+    ob = pointed(item, pointer)
+    if ob is None:
+        return None
+    if not getattr(item, bone_name) or ob.type != "ARMATURE":
+        return Point(ob)
+    if ob.pose is None:
+        raise ProblemError(
+            "“{object}” has no pose: select it and enter Pose Mode once", object=ob.name
+        )
+    skeleton = skeleton_of(ob)
+    return Point(ob, skeleton, bone_index(skeleton, item, bone_name))
+
+
+def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -> int:
+    """Return the index of the bone that a setting names, following renames.
+
+    Each bone stores the name by which settings refer to it. If no bone has the name any more, the
+    one that stored it was renamed.
+
+    Raises:
+        ProblemError: If there is no such bone.
+    """
+    name = getattr(owner, field_name)
+    bones = pose_bones(rig.object)
+    if name not in rig.index:
+        renamed = [bone.name for bone in bones if bone.fabrik_name == name]
+        if renamed:
+            rig.renamed[name] = renamed[0]
+        elif name not in rig.renamed:
+            rig.record_missing(name)
+            raise ProblemError(
+                "There is no bone “{name}” in “{object}”: choose another bone",
+                name=name,
+                object=rig.object.name,
+            )
+        name = rig.renamed[name]
+        write_later(owner, field_name, name)
+    write_later(bones[name], "fabrik_name", name)
+    rig.record(rig.index[name])
+    return rig.index[name]

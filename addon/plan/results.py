@@ -1,0 +1,85 @@
+"""Results of solving: what is written to bones, and what the panel reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import degrees, dist
+from typing import NamedTuple
+
+from fabrik_solver import Posture
+from fabrik_solver.core.vectors import Vec
+
+from ..blender.messages import msg
+from .chain_plan import Report
+
+
+class SolveResult(NamedTuple):
+    """The solution of a unit, and the inputs that it was computed from.
+
+    Attributes:
+        inputs: All inputs of the solution.
+        bones: The bones that were solved.
+        rotations: Local rotations of the bones, four numbers per bone.
+        reports: One report per constraint of the unit.
+        scales: Solved local scales, by bone.
+        locations: Solved local locations, by bone.
+        lift: How far it moves its bones, and all that belongs to their body, in world space.
+    """
+
+    inputs: object
+    bones: Sequence[int]
+    rotations: Sequence[float]
+    reports: tuple[Report, ...]
+    scales: Mapping[int, Vec]
+    locations: Mapping[int, Vec]
+    lift: Vec | None = None
+
+
+NOTHING: Mapping[int, Vec] = {}
+"""No solved locations or scales."""
+
+OFF = msg("The constraint is disabled, or its influence is 0: enable it, and increase Influence")
+
+LIMITED = msg("Joint limits keep the tip from the target: widen the limits, or move the target")
+
+
+def explanation(posture: Posture, stretches: bool, has_iterations: bool = True) -> str:
+    """Return why the tip is not on the target, and what to do about it.
+
+    Args:
+        posture: The solved chain.
+        stretches: Whether its bones may stretch.
+        has_iterations: Whether more iterations bring its solver closer to the target.
+    """
+    solution = posture.solution
+    if posture.state == "LIMITED" and posture.has_orientation_error:
+        return msg(
+            "The limits of the tip bone keep it {angle:.1f}° from "
+            "the target's orientation: widen the limits, or rotate the target",
+            angle=degrees(posture.orientation_error),
+        )
+    if posture.state == "LIMITED":
+        return LIMITED
+    joints, target = solution.joints, posture.goal.target
+    if not joints:
+        return msg(
+            "The chain has zero scale and cannot reach anything: change the scale of its bones"
+        )
+    is_beyond = dist(target, joints[0]) > dist(joints[-1], joints[0])
+    is_softened = dist(solution.aimed_at(), target) > solution.residual * 0.5
+    if stretches and is_beyond and (is_softened or not solution.in_reach):
+        return msg("The target is beyond Stretch Max: increase it, or move the target closer")
+    if is_softened:
+        return msg(
+            "Softness holds the tip back near full extension: decrease it to reach the target"
+        )
+    if solution.in_reach and not has_iterations:
+        return msg(
+            "Its bones are scaled non-uniformly and change length as they rotate: scale "
+            "them uniformly"
+        )
+    if solution.in_reach:
+        return msg("Not converged: increase Iterations or Tolerance")
+    if is_beyond:
+        return msg("The target is beyond the reach of the chain")
+    return msg("The target is closer to the root than the chain can fold")
