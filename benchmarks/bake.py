@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
@@ -13,10 +11,11 @@ import bpy
 
 from samples.opening import FOLDER, quiet
 
-from . import extension, skinned
-from .effort import Effort
-from .report import Goal, Section, Table, times
-from .scenes import FRAMES, OURS, Rig, armature, save_variants
+from .crowds import add_mesh
+from .harness import Effort, enable, open_file, temporary_folder
+from .playing import play
+from .report import Bound, Section, Table, times
+from .rigs import FRAMES, OURS, Rig, armature, save_variants
 
 RIGS = {
     "20 × 10": Rig(20, 10),
@@ -41,7 +40,7 @@ LEAST = 3.0
 PLAYED = "playback alone has {share:.1f} times the rate, and a bake with proof plays all frames"
 
 
-def run(effort: Effort) -> Section:
+def bake(effort: Effort) -> Section:
     """Measure all rigs."""
     names = effort.of(list(RIGS), ["20 × 10"])
     frames = effort.of(FRAMES, 4)
@@ -65,7 +64,7 @@ def run(effort: Effort) -> Section:
             )
         ],
         goals=[
-            Goal(
+            Bound(
                 f"{name}: rate of our bake, comparison included / Blender's bake",
                 LEAST,
                 speeds["ours"] / speeds["blender"],
@@ -91,33 +90,30 @@ def _row(name: str, speeds: dict[str, float]) -> list[str]:
 def _measured(rig: Rig | None, name: str, frames: int, effort: Effort) -> dict[str, float]:
     """Return the frames per second of each kind of bake, and the error of ours."""
     found: dict[str, list[float]] = {}
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / f"{OURS}.blend"
+    with temporary_folder() as folder:
+        path = folder / f"{OURS}.blend"
         if rig is None:
-            extension.turn(True)
+            enable(True)
             path = FOLDER / "humanoid.blend"
         else:
             more = _skin(effort) if "mesh" in name else None
-            save_variants(rig, Path(folder), more)
+            save_variants(rig, folder, more)
         for _ in range(effort.of(ROUNDS, 1)):
             for way in (_play, _bake, _bake_as_blender):
-                extension.turn(True)
-                scene = extension.open_file(path)
+                enable(True)
+                scene = open_file(path)
                 for kind, figure in way(scene, frames).items():
                     found.setdefault(kind, []).append(figure)
     return {kind: median(figures) for kind, figures in found.items()}
 
 
 def _skin(effort: Effort) -> Callable[[], None]:
-    return lambda: skinned.add_mesh(effort.of(VERTICES, 2_000))
+    return lambda: add_mesh(effort.of(VERTICES, 2_000))
 
 
 def _play(scene: bpy.types.Scene, frames: int) -> dict[str, float]:
     scene.frame_set(frames)
-    start = perf_counter()
-    for frame in range(1, frames + 1):
-        scene.frame_set(frame)
-    return {"playback": frames / (perf_counter() - start)}
+    return {"playback": frames / sum(play(scene, range(1, frames + 1)))}
 
 
 def _bake(scene: bpy.types.Scene, frames: int) -> dict[str, float]:

@@ -69,7 +69,7 @@ def main(task: dict[str, Any]) -> None:
         sys.path.append(str(SOLVER))
     import bpy  # noqa: F401 - the wheel makes Blender's other modules known
 
-    from benchmarks import extension
+    from benchmarks import harness
     from fabrik_solver import COMPILED
 
     assert not (task["interpreted"] and COMPILED)
@@ -77,7 +77,7 @@ def main(task: dict[str, Any]) -> None:
     try:
         found = function(*task["arguments"])
     finally:
-        extension.turn(False)
+        harness.enable(False)
     Path(task["result"]).write_text(json.dumps(found), encoding="utf-8")
 
 

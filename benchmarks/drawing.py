@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-
-mpl.use("Agg")  # Needs no display.
-
 from matplotlib import pyplot as plt
 from matplotlib.ticker import FuncFormatter
 
 from .report import Bars, Lines, Plot
-from .scenes import FLOOR
+from .rigs import FLOOR
+
+mpl.use("Agg")  # Needs no display.
+
 
 COLORS = ("#d95f02", "#4a6fa5", "#2a9d68", "#a83279", "#c9a227")
 GREY = "#8a8f98"

@@ -1,19 +1,22 @@
-"""The cost of a frame, compared with Blender's IK and with the floor."""
+"""The cost of a frame, and of an update before its first chain, compared with Blender's IK."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from statistics import median
-from tempfile import TemporaryDirectory
+from collections.abc import Callable, Sequence
+from statistics import linear_regression, median
+
+import bpy
 
 from fabrik_solver import COMPILED
 
 from .child import in_child
-from .effort import Effort
-from .playing import Score, in_turns, judge, split
-from .report import Bars, Goal, Section, Table, ms, percentile, small, times
-from .scenes import BLENDERS, FLOOR, FRAMES, OURS, Rig, save_variants
+from .harness import Effort, clocked, enable, open_file, save_file, temporary_folder
+from .playing import Score, in_turns, judge, split, warm_up
+from .report import Bars, Bound, Section, Table, ms, percentile, small, times, us
+from .rigs import BLENDERS, FLOOR, FRAMES, OURS, Rig, add_ours, build, save_variants, target_name
+
+# The cost of a frame, compared with Blender's IK and with the floor.
+
 
 RIGS = {
     "1 × 2, two-bone": Rig(1, 2, solver="TWO_BONE"),
@@ -28,7 +31,7 @@ RIGS = {
 }
 """The last one was measured by others: chains of 3 m, nearly straight at rest, and fast targets."""
 
-MOST = {name: 1.2 for name in ("1 × 2, two-bone", "1 × 2", "1 × 10", "1 × 100", "8 × 3")}
+FRAME_COST_MOST = {name: 1.2 for name in ("1 × 2, two-bone", "1 × 2", "1 × 10", "1 × 100", "8 × 3")}
 """How many times as long as with Blender's IK a frame may take; larger rigs `MOST_OF_LARGE`."""
 
 MOST_OF_LARGE = 0.8
@@ -39,7 +42,7 @@ INTERPRETED = tuple(name for name in RIGS if name not in ("1 × 2, two-bone", "1
 MOST_INTERPRETED = 2.0
 INTERPRETED_FRAMES = 50
 
-BLOCK = 25
+FRAME_COST_BLOCK = 25
 JUDGE_EVERY = 5
 
 TIMES = """\
@@ -76,10 +79,10 @@ SLOWER = f"Python runs the solver as well; {'compiled' if COMPILED else 'this ru
 DEEP = "single precision: each bone's rotation is rounded, and the chain adds them up"
 
 
-def run(effort: Effort) -> Section:
+def frame_cost(effort: Effort) -> Section:
     """Measure all rigs."""
     names = effort.of(list(RIGS), ["1 × 2, two-bone", "8 × 3"])
-    scores = {name: _measured(RIGS[name], effort) for name in names}
+    scores = {name: _frame_cost_measured(RIGS[name], effort) for name in names}
     frames = len(scores[names[0]][OURS].first)
     others = effort.of(INTERPRETED, ("8 × 3",))
     interpreted = in_child(times_of, others, effort.quick, interpreted=True)
@@ -92,7 +95,7 @@ def run(effort: Effort) -> Section:
         "Frame cost",
         [
             Table(
-                TIMES.format(frames=frames, block=BLOCK),
+                TIMES.format(frames=frames, block=FRAME_COST_BLOCK),
                 (*headings, "ours / Blender", "above floor", "again"),
                 [_time_row(name, score) for name, score in scores.items()],
             ),
@@ -150,7 +153,7 @@ def run(effort: Effort) -> Section:
         [
             *[goal for name, score in scores.items() for goal in _goals(name, score)],
             *[
-                Goal(
+                Bound(
                     f"{name}, interpreted: frame / frame with Blender's IK",
                     MOST_INTERPRETED,
                     ours / blenders,
@@ -171,34 +174,33 @@ def _then(found: tuple[float, float, float] | None) -> str:
     return INTERPRETED_THEN.format(others=BY_OTHERS) if is_nearer else ""
 
 
-def _goals(name: str, scores: dict[str, Score]) -> list[Goal]:
+def _goals(name: str, scores: dict[str, Score]) -> list[Bound]:
     ours, blenders, floor = (scores[variant] for variant in (OURS, BLENDERS, FLOOR))
-    most = MOST.get(name, MOST_OF_LARGE)
+    most = FRAME_COST_MOST.get(name, MOST_OF_LARGE)
     reason = PYTHON.format(left=1e6 * (blenders.typical - floor.typical))
     return [
-        Goal(f"{name}: frame / frame with Blender's IK", most, ours.ratio(blenders), reason),
-        Goal(f"{name}: our own time / the floor", 1.0, ours.ratio(floor) - 1.0, "as above"),
-        Goal(f"{name}: worst distance from the target / length", 1e-5, max(ours.errors), DEEP),
+        Bound(f"{name}: frame / frame with Blender's IK", most, ours.ratio(blenders), reason),
+        Bound(f"{name}: our own time / the floor", 1.0, ours.ratio(floor) - 1.0, "as above"),
+        Bound(f"{name}: worst distance from the target / length", 1e-5, max(ours.errors), DEEP),
     ]
 
 
 def times_of(names: Sequence[str], is_quick: bool) -> dict[str, tuple[float, float]]:
     """Return the medians of a frame with ours and with Blender's IK, by rig, in seconds."""
     found: dict[str, tuple[float, float]] = {}
-    blocks = Effort(is_quick).of(split(INTERPRETED_FRAMES, BLOCK), [range(1, 4)])
+    blocks = Effort(is_quick).of(split(INTERPRETED_FRAMES, FRAME_COST_BLOCK), [range(1, 4)])
     for name in names:
-        with TemporaryDirectory() as folder:
-            save_variants(RIGS[name], Path(folder))
-            scores = in_turns(Path(folder), (OURS, BLENDERS), blocks, passes=1)
+        with temporary_folder() as folder:
+            save_variants(RIGS[name], folder)
+            scores = in_turns(folder, (OURS, BLENDERS), blocks, passes=1)
         found[name] = (scores[OURS].typical, scores[BLENDERS].typical)
     return found
 
 
-def _measured(rig: Rig, effort: Effort) -> dict[str, Score]:
-    with TemporaryDirectory() as name:
-        folder = Path(name)
+def _frame_cost_measured(rig: Rig, effort: Effort) -> dict[str, Score]:
+    with temporary_folder() as folder:
         save_variants(rig, folder)
-        blocks = effort.of(split(FRAMES, BLOCK), [range(1, 4)])
+        blocks = effort.of(split(FRAMES, FRAME_COST_BLOCK), [range(1, 4)])
         scores = in_turns(folder, (OURS, BLENDERS, FLOOR), blocks)
         for variant in (OURS, BLENDERS):
             judged = range(1, blocks[-1].stop, JUDGE_EVERY)
@@ -231,3 +233,86 @@ def _error_row(name: str, scores: dict[str, Score]) -> list[str]:
         small(median(blenders.errors)),
         f"{ours.missed} of {len(ours.errors)}",
     ]
+
+
+# The cost of an update with anything to do, before the first chain.
+
+
+CHAINS = (1, 2, 4, 8, 16)
+BONES = 3
+FIXED_COST_BLOCK = 50
+
+MEANING = """\
+Microseconds in our handlers for one armature with more and more chains of {bones} bones whose \
+targets all move: “frame” in one `Scene.frame_set`, “edit” in an update after the targets were \
+moved; medians of blocks of {block} that alternate. “own” is without the evaluations that the \
+handlers cause, which “evaluating” are. A line fitted to them gives the “fixed” cost, which any \
+update has that affects one of our constraints, and that of “each chain”."""
+
+FIXED_COST_MOST = 0.04
+
+WHY_NOT = (
+    "Python on both sides of Blender's evaluation: what changed, what to solve, what to report"
+)
+
+
+def fixed_cost(effort: Effort) -> Section:
+    """Measure frames and edits."""
+    counts = effort.of(CHAINS, CHAINS[:2])
+    blocks = effort.of(split(FRAMES, FIXED_COST_BLOCK), [range(1, 4)])
+    rows: list[list[str]] = []
+    found: list[Bound] = []
+    for name, is_keyed in (("frame", True), ("edit", False)):
+        own, evaluating = _fixed_cost_measured(counts, is_keyed, blocks)
+        for part, spent in (("own", own), ("evaluating", evaluating)):
+            slope, fixed = linear_regression(counts, spent)
+            rows.append([f"{name}, {part}", *map(us, spent), us(fixed), us(slope)])
+            if part == "own":
+                what = f"fixed cost of an update with anything to do, {name}: own milliseconds"
+                found.append(Bound(what, FIXED_COST_MOST, 1e3 * fixed, WHY_NOT))
+    headings = ("chains", *map(str, counts), "fixed", "each chain")
+    meaning = MEANING.format(bones=BONES, block=len(blocks[0]))
+    return Section("Fixed cost", [Table(meaning, headings, rows)], goals=found)
+
+
+def _fixed_cost_measured(
+    counts: tuple[int, ...], is_keyed: bool, blocks: list[range]
+) -> tuple[list[float], list[float]]:
+    """Return the median times of ourselves and of evaluations, by the number of chains."""
+    own: dict[int, list[float]] = {count: [] for count in counts}
+    evaluating: dict[int, list[float]] = {count: [] for count in counts}
+    enable(True)
+    with temporary_folder() as folder:
+        for count in counts:
+            rig = Rig(count, BONES, keyed=is_keyed)
+            build(rig)
+            add_ours(rig)
+            save_file(folder / f"{count}.blend")
+        for block in blocks:
+            for count in counts:
+                scene = open_file(folder / f"{count}.blend")
+                warm_up(scene, block[0])
+                update = scene.frame_set if is_keyed else _editing(count)
+                if not is_keyed:
+                    for number in block:
+                        update(number)  # The first edits make the plan.
+                with clocked() as clock:
+                    for number in block:
+                        update(number)
+                        handlers, evaluations = clock.take()
+                        own[count].append(handlers - evaluations)
+                        evaluating[count].append(evaluations)
+    return [median(own[count]) for count in counts], [median(evaluating[count]) for count in counts]
+
+
+def _editing(count: int) -> Callable[[int], None]:
+    """Return a function that moves all targets and updates, differently by its number."""
+    targets = [bpy.data.objects[target_name(chain)] for chain in range(count)]
+    layer = bpy.context.view_layer
+
+    def edit(number: int) -> None:
+        for target in targets:
+            target.location.x += 0.001 if number % 2 else -0.001
+        layer.update()
+
+    return edit

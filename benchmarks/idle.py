@@ -1,22 +1,40 @@
-"""The cost of the extension when it has nothing to do."""
+"""What the extension costs beside solving: at rest, in memory, and in its overlay."""
 
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import cycle, islice, pairwise
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from time import perf_counter
+from typing import Any
 
 import bpy
 
-from . import extension
-from .effort import Effort
+from .child import ChildError, in_child
+from .harness import Effort, clocked, enable, handlers_replaced, open_file, temporary_folder
 from .playing import play, split, warm_up
-from .report import Goal, Section, Table, percentile, us
-from .scenes import FLOOR, FRAMES, OURS, Rig, link, save_variants
+from .report import Bound, Section, Table, ms, percentile, us
+from .rigs import (
+    BLENDERS,
+    FLOOR,
+    FRAMES,
+    OURS,
+    Rig,
+    add_ours,
+    armature,
+    build,
+    link,
+    opened,
+    save_variants,
+)
+
+# The cost of the extension when it has nothing to do.
+
 
 Work = Callable[[], list[float]]
 
@@ -34,10 +52,10 @@ targets move, alternately with the extension's handlers and without."""
 BUSY = "the machine was busy or its clock slow: compare the time of the whole update"
 
 
-def run(effort: Effort) -> Section:
+def idle(effort: Effort) -> Section:
     """Measure updates and playback."""
     updates: list[list[str]] = []
-    found: list[Goal] = []
+    found: list[Bound] = []
     playback: list[list[str]] = []
     rig = Rig(effort.of(100, 3), 3, keyed=False)
     with _files(rig) as folder:
@@ -46,7 +64,7 @@ def run(effort: Effort) -> Section:
             figures = _update(effort)
             updates.append([f"{count} constraints", *map(us, figures)])
             what = f"Microseconds of our handlers in an update of no rig, {count} constraints"
-            found.append(Goal(what, 30.0 if count else 3.0, 1e6 * figures[0], BUSY))
+            found.append(Bound(what, 30.0 if count else 3.0, 1e6 * figures[0], BUSY))
     for rig in effort.of((Rig(1, 10), Rig(8, 3), Rig(100, 3)), (Rig(1, 10),)):
         with _files(rig) as folder:
             _open(folder, FLOOR)
@@ -67,15 +85,15 @@ def run(effort: Effort) -> Section:
 
 @contextmanager
 def _files(rig: Rig) -> Iterator[Path]:
-    with TemporaryDirectory() as name:
-        save_variants(rig, Path(name))
-        yield Path(name)
+    with temporary_folder() as folder:
+        save_variants(rig, folder)
+        yield folder
 
 
 def _open(folder: Path, name: str) -> None:
     """Open a file with the extension on."""
-    extension.turn(True)
-    extension.open_file(folder / f"{name}.blend")
+    enable(True)
+    open_file(folder / f"{name}.blend")
     bpy.context.view_layer.update()
 
 
@@ -102,7 +120,7 @@ def _update(effort: Effort) -> list[float]:
 
 def inside_our_handlers(updates: Work) -> list[float]:
     """Return the total time of our handlers in each update."""
-    with extension.clocked() as clock:
+    with clocked() as clock:
         count = len(updates())
     spent = clock.handlers
     calls = len(spent) // count
@@ -131,7 +149,183 @@ def _with_and_without(works: list[Work]) -> list[float]:
             if present:
                 found[True] += work()
             else:
-                with extension.handlers_replaced(lambda _handler: None):
+                with handlers_replaced(lambda _handler: None):
                     found[False] += work()
     with_them, without = (median(found[present]) for present in (True, False))
     return [with_them, without, with_them - without]
+
+
+# Growth of memory during playback.
+
+
+MEMORY_RIG = Rig(8, 3)
+
+MEMORY_MEANING = """\
+Megabytes of resident memory, on 8 chains of 3 bones, the {loop} frames of the file played over \
+and over: after {warm_up} frames of warm-up, and the growth over the next {half} frames and over \
+the {half} after those."""
+
+
+def memory(effort: Effort) -> Section:
+    """Play the same frames with our constraints, with Blender's, and without any."""
+    if not sys.platform.startswith("linux"):
+        return Section("Memory", [Table("Only measured on Linux.", ("variant",), [])])
+    warm_up, half = effort.of((1000, 5000), (5, 5))
+    with temporary_folder() as folder:
+        save_variants(MEMORY_RIG, folder)
+        sizes = {v: _sizes(folder, v, warm_up, half) for v in (OURS, BLENDERS, FLOOR)}
+    headings = ("variant", "after warm-up", f"next {half:,} frames", f"{half:,} after those")
+    meaning = MEMORY_MEANING.format(loop=FRAMES, warm_up=warm_up, half=f"{half:,}")
+    rows = [_row(variant, found) for variant, found in sizes.items()]
+    growth = sizes[OURS][-1] - sizes[OURS][-2]
+    goal = Bound(f"Megabytes added by the last {half:,} frames", 0.1, growth)
+    return Section("Memory", [Table(meaning, headings, rows)], goals=[goal])
+
+
+def _sizes(folder: Path, variant: str, warm_up: int, half: int) -> list[float]:
+    with opened(folder, variant) as scene:
+        frames = cycle(range(1, FRAMES + 1))
+        sizes: list[float] = []
+        for count in (warm_up, half, half):
+            play(scene, islice(frames, count))
+            gc.collect()
+            sizes.append(resident_megabytes())
+    return sizes
+
+
+def _row(variant: str, sizes: list[float]) -> list[str]:
+    growth = [f"{after - before:+.2f}" for before, after in pairwise(sizes)]
+    return [variant, f"{sizes[0]:.1f}", *growth]
+
+
+def resident_megabytes() -> float:
+    """Return the memory of this process that is resident; on Linux only."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+# The overlay in the viewport: gathering what it shows, and drawing it.
+
+
+OVERLAY_RIG = Rig(20, 10, length=5.0, spacing=1.0)
+"""So large that it fills the view of factory settings, which does not change without a window."""
+
+SIZE = (1600, 900)
+OVERLAY_FRAMES = 100
+GATHERED, DRAWN = 1.0, 5.0
+
+OVERLAY_MEANING = """\
+Milliseconds for the overlay of {name} bones, all of them shown, at each of {frames} frames: \
+“gathered” is what Python reads and computes, “drawn” its lines, joints and texts in a picture of \
+{wide} × {high} pixels{renderer}, until the picture is finished."""
+
+NO_CONTEXT = "not: this Blender has no graphics without a window ({why})"
+
+READ = "chains, bones and targets are read from Python"
+SOFTWARE = "lines and points are put together in Python, and drawn by {renderer}"
+
+
+def overlay(effort: Effort) -> Section:
+    """Measure both."""
+    frames = effort.of(OVERLAY_FRAMES, 3)
+    gathered = median(_gathered(frames))
+    row = [OVERLAY_RIG.name, ms(gathered)]
+    found = [
+        Bound(
+            f"overlay of {OVERLAY_RIG.chains} chains gathered: ms", GATHERED, 1e3 * gathered, READ
+        )
+    ]
+    renderer = ""
+    try:
+        drawn, shown, renderer = in_child(draw, frames)
+    except ChildError as failed:
+        lines = str(failed).strip().splitlines()
+        row.append(NO_CONTEXT.format(why=lines[-1] if lines else "it ended"))
+    else:
+        assert shown > 0.001, "nothing was drawn"
+        row.append(ms(drawn))
+        reason = SOFTWARE.format(renderer=renderer)
+        found.append(
+            Bound(f"overlay of {OVERLAY_RIG.chains} chains drawn: ms", DRAWN, 1e3 * drawn, reason)
+        )
+    meaning = OVERLAY_MEANING.format(
+        name=OVERLAY_RIG.name,
+        frames=frames,
+        wide=SIZE[0],
+        high=SIZE[1],
+        renderer=f" by {renderer}" if renderer else "",
+    )
+    return Section("Overlay", [Table(meaning, ("chains", "gathered", "drawn"), [row])], goals=found)
+
+
+@contextmanager
+def _viewport() -> Iterator[bpy.types.Context]:
+    """Open a new file with the chains, and have a 3D Viewport as the context."""
+    enable(True)
+    build(OVERLAY_RIG)
+    add_ours(OVERLAY_RIG)
+    armature().select_set(True)
+    bpy.context.view_layer.update()
+    windows: Any = bpy.context.window_manager
+    window = windows.windows[0]
+    area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
+    region = next(region for region in area.regions if region.type == "WINDOW")
+    with bpy.context.temp_override(window=window, area=area, region=region):
+        yield bpy.context
+
+
+def _gathered(frames: int) -> list[float]:
+    """Return the seconds of each frame."""
+    with _viewport() as context:
+        return [seconds for seconds, _ in _frames(context, frames)]
+
+
+def _frames(context: bpy.types.Context, frames: int) -> Iterator[tuple[float, Any]]:
+    """Yield the time to gather the data of each frame, and the data."""
+    from addon.features.overlay.overlay import overlay_data
+
+    scene: Any = context.scene
+    for frame in range(1, frames + 1):
+        scene.frame_set(frame)
+        start = perf_counter()
+        data = overlay_data(context)
+        seconds = perf_counter() - start
+        assert data is not None and len(data.chains) == OVERLAY_RIG.chains
+        yield seconds, data
+
+
+def draw(frames: int) -> tuple[float, float, str]:
+    """Draw frames without a window, as Blender 5 can; to be called in a process of its own.
+
+    Returns:
+        The median time in seconds, the share of pixels in which the last picture shows something,
+        and the name of what has drawn it.
+    """
+    import gpu
+
+    from addon.features.overlay.overlay import draw_pixels, draw_world
+
+    library: Any = gpu
+    library.init()
+    with _viewport() as context:
+        view: Any = context.region_data
+        picture = library.types.GPUOffScreen(*SIZE)
+        times: list[float] = []
+        with picture.bind():
+            buffer = library.state.active_framebuffer_get()
+            library.matrix.load_matrix(view.view_matrix)
+            library.matrix.load_projection_matrix(view.window_matrix)
+            for _, data in _frames(context, frames + 1):
+                buffer.clear(color=(0.0, 0.0, 0.0, 0.0))
+                buffer.read_color(0, 0, 1, 1, 4, 0, "UBYTE")  # Until it is cleared.
+                start = perf_counter()
+                draw_world(context, data)
+                draw_pixels(context, data)
+                buffer.read_color(0, 0, 1, 1, 4, 0, "UBYTE")
+                times.append(perf_counter() - start)
+            pixels = buffer.read_color(0, 0, *SIZE, 4, 0, "UBYTE")
+        pixels.dimensions = 4 * SIZE[0] * SIZE[1]
+        alphas = bytes(pixels)[3::4]
+        shown = 1.0 - alphas.count(0) / len(alphas)
+        # The first one compiles the shaders.
+        return median(times[1:]), shown, library.platform.renderer_get()

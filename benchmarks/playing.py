@@ -16,7 +16,7 @@ from time import perf_counter
 
 import bpy
 
-from .scenes import OURS, Rig, armature, opened, target_name
+from .rigs import OURS, Rig, armature, opened, target_name
 
 WARM_UP = 5
 

@@ -48,7 +48,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Goal:
+class Bound:
     """A bound for a figure.
 
     Attributes:
@@ -107,7 +107,7 @@ class Section:
     title: str
     tables: Sequence[Table]
     plots: Sequence[Plot] = field(default=())
-    goals: Sequence[Goal] = field(default=())
+    goals: Sequence[Bound] = field(default=())
 
     def text(self) -> str:
         """Return the section for a terminal."""

@@ -23,33 +23,33 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
     sys.path.append(str(ROOT / "solver" / "src"))  # A real Blender has it nowhere else.
 
-from benchmarks import extension, machine  # noqa: E402
-from benchmarks.effort import Effort  # noqa: E402
+from benchmarks import harness  # noqa: E402
 from benchmarks.report import Section, goals  # noqa: E402
 
-SECTIONS = (
-    "frame_cost",
-    "overhead",
-    "skinned",
-    "idle",
-    "crowded",
-    "iterations",
-    "limits",
-    "hinged",
-    "shots",
-    "long",
-    "bake",
-    "looking",
-    "hanging",
-    "grounded",
-    "walking",
-    "long_shots",
-    "bodies",
-    "rigify",
-    "armatures",
-    "overlay",
-    "memory",
-)
+SECTIONS = {
+    "frame_cost": "frame_cost",
+    "fixed_cost": "frame_cost",
+    "skinned": "crowds",
+    "idle": "idle",
+    "crowd": "crowds",
+    "iterations": "solver",
+    "limits": "joint_limits",
+    "hinges": "characters",
+    "continuous": "continuous",
+    "long_chains": "solver",
+    "bake": "bake",
+    "look_at": "motions",
+    "ropes": "motions",
+    "ground": "feet",
+    "walking": "feet",
+    "long_shots": "feet",
+    "bodies": "characters",
+    "rigify": "characters",
+    "armatures": "crowds",
+    "overlay": "idle",
+    "memory": "idle",
+}
+"""The function that measures each section, and its module."""
 
 
 def main(arguments: list[str]) -> None:
@@ -65,16 +65,16 @@ def main(arguments: list[str]) -> None:
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; there are: {', '.join(SECTIONS)}")
     begin = perf_counter()
-    about = machine.about()
-    print(f"{about}\n{machine.load()}\n", flush=True)
-    sections = measured(options.sections or SECTIONS, Effort(options.quick))
+    about = harness.about()
+    print(f"{about}\n{harness.load()}\n", flush=True)
+    sections = measured(options.sections or [*SECTIONS], harness.Effort(options.quick))
     print(f"{goals(sections).text()}\n")
     if options.to is not None:
         write(sections, about, options.to)
     print(f"Done in {perf_counter() - begin:.0f} s.")
 
 
-def measured(names: Sequence[str], effort: Effort) -> list[Section]:
+def measured(names: Sequence[str], effort: harness.Effort) -> list[Section]:
     """Run sections, print each as soon as it is done, and return them in the order of `SECTIONS`.
 
     Memory comes first: memory freed by other sections would hide its growth.
@@ -83,12 +83,12 @@ def measured(names: Sequence[str], effort: Effort) -> list[Section]:
     try:
         for name in sorted(names, key=lambda name: name != "memory"):
             begin = perf_counter()
-            done[name] = import_module(f"benchmarks.{name}").run(effort)
+            done[name] = getattr(import_module(f"benchmarks.{SECTIONS[name]}"), name)(effort)
             print(done[name].text())
             print(f"({name}: {perf_counter() - begin:.0f} s)\n", flush=True)
     finally:
         # The wheels crash or hang on exit if a handler is still registered.
-        extension.turn(False)
+        harness.enable(False)
     return [done[name] for name in SECTIONS if name in done]
 
 

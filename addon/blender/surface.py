@@ -91,9 +91,7 @@ def surface_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, world: Fram
         try:
             inverse(world)
         except ValueError:
-            raise ProblemError(
-                "“{object}” has zero scale: change its scale", object=ob.name
-            ) from None
+            raise ProblemError("“{name}” has zero scale: change its scale", name=ob.name) from None
         return Surface(_shape_of(depsgraph, ob, mesh), world)
 
 

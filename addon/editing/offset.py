@@ -128,9 +128,9 @@ def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Fra
     rig = skeleton_of(item.target)
     if item.subtarget not in rig.index:
         raise ProblemError(
-            "There is no bone “{subtarget}” in “{target}”: choose another bone",
-            subtarget=item.subtarget,
-            target=item.target.name,
+            "There is no bone “{name}” in “{object}”: choose another bone",
+            name=item.subtarget,
+            object=item.target.name,
         )
     return place_of(depsgraph, Point(item.target, rig, rig.index[item.subtarget]))
 

@@ -11,7 +11,19 @@ from pathlib import Path
 import bpy
 import pytest
 
-from benchmarks.jointed import BLENDERS, CONES, KINDS, OURS, THREE, X, Y, Z, broken, draw, tip_of
+from benchmarks.joint_limits import (
+    BLENDERS,
+    CONES,
+    KINDS,
+    OURS,
+    THREE,
+    X,
+    Y,
+    Z,
+    broken,
+    draw,
+    tip_of,
+)
 from fabrik_solver import Cone, Hinge
 from fabrik_solver.core.vectors import Quat, Vec, quat_about, quat_product
 

@@ -1,130 +1,27 @@
-"""What is promised of every kind of motion alike: undo, files, the extension off and on, bakes."""
+"""What is promised of every kind of motion alike: a table of kinds (`kinds.py`) and promises."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
 from types import ModuleType
 
 import bpy
 import pytest
-from inside import start
-from rigs import (
-    activate,
-    add_constraint,
-    channels_bits,
-    evaluated,
-    go,
-    key_places,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bits,
-    update,
-)
-from shapes import make_ball
-from spiders import key_body, make_spider, terrain, walk
-from walkers import hills, make_ground, make_walker, stand
+from inside import forget, start
+from kinds import END, KINDS, MOTIONS, SIMULATED, Kind, body_on_ground, continuous, gait
+from rendering import rendered
+from rigs import activate, channels_bits, elsewhere, evaluated, go, pose_bits, shown_bits, update
 
-END = 16
 NAN, INF = float("nan"), float("inf")
 BAD_NUMBERS = (NAN, INF, -INF, 3e38, -3e38, 0.0, 1e-30, -1.0)
 FRAMES = range(1, END + 1)
 
-Kind = Callable[[], str]
-"""Makes an armature that moves, and returns the path of a setting that counts."""
-
-
-def chain() -> tuple[bpy.types.Object, bpy.types.Object]:
-    """Make a chain with FK pose that is neither keyed nor nothing, and a target that moves."""
-    rig, target = make_chain(6), make_empty()
-    for bone in rig.pose.bones:
-        bone.rotation_quaternion = (0.98, 0.15, -0.1, 0.05)
-    key_places(target, {1: (1.5, 1.0, 4.0), 9: (2.5, -1.0, 2.0), END: (0.0, -2.0, 4.0)})
-    update()
-    return rig, target
-
-
-def look() -> str:
-    """Look with a limit after a chain that reaches with the same bones."""
-    rig, target = chain()
-    other = make_empty("Other", (-3, 1, 2))
-    add_constraint(rig, "B5", target, chain_count=5, name="Reach")
-    item = add_constraint(rig, "B5", other, solver="LOOK_AT", chain_count=3, name="Look")
-    item.look.axis, item.look.up_axis, item.look.limit_angle = "X", "Y", 0.8
-    return "constraints[1].look.share"
-
-
-def damped_look() -> str:
-    rig, target = chain()
-    item = add_constraint(rig, "B5", target, solver="LOOK_AT", chain_count=3)
-    item.look.axis, item.look.up_axis, item.look.damping = "X", "Y", 0.2
-    return "constraints[0].look.damping"
-
-
-def rope() -> str:
-    rig, target = chain()
-    add_constraint(rig, "B5", target, solver="ROPE")
-    return "constraints[0].influence"
-
-
-def rope_over_mesh() -> str:
-    rig, target = chain()
-    item = add_constraint(rig, "B5", target, solver="ROPE")
-    item.rope.collision, item.rope.collision_object = "MESH", make_ball(1.0, (1.2, -0.4, -1.0))
-    item.rope.thickness = 0.1
-    return "constraints[0].rope.thickness"
-
-
-def wave() -> str:
-    """Wave on top of a chain that reaches."""
-    rig, target = chain()
-    add_constraint(rig, "B5", target, name="Reach")
-    item = add_constraint(rig, "B5", solver="WAVE", name="Wave")
-    item.wave.noise, item.wave.speed = 0.4, 1.5
-    return "constraints[1].wave.amplitude"
-
-
-def follow() -> str:
-    rig, target = chain()
-    add_constraint(rig, "B5", target, solver="FOLLOW")
-    simulate(rig)
-    return "constraints[0].influence"
-
-
-def ground() -> str:
-    """Feet on hills, and the hip over them."""
-    rig = make_walker()
-    rig.name = "Rig"
-    rig.pose.bones["Hip"].rotation_quaternion = (0.99, 0.05, 0.02, 0.1)
-    stand(rig, make_ground(hills))
-    simulate(rig)
-    return "constraints[0].ground.offset"
-
-
-def gait() -> str:
-    """Four legs that carry their body over a terrain."""
-    rig = make_spider(4, 2, name="Rig")
-    terrain()
-    key_body(rig, {1: (0, 0, 0), END: (0, -1.0, 0)})
-    rig.pose.bones["Body"].rotation_quaternion = (0.99, 0.1, 0.05, 0.02)
-    walk(rig, END, body_bob=0.05)
-    bpy.ops.object.mode_set(mode="OBJECT")
-    simulate(rig)
-    return "gaits[0].influence"
-
-
-def simulate(rig: bpy.types.Object) -> None:
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, END
-    activate(rig)
-    update()
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
-
-
-KINDS = (look, damped_look, rope, rope_over_mesh, wave, follow, ground, gait)
-
 every_kind = pytest.mark.parametrize("kind", KINDS)
+every_motion = pytest.mark.parametrize(
+    "kind", [kind for kind in (*MOTIONS, *SIMULATED) if kind not in (continuous, body_on_ground)]
+)
 
 
 @pytest.fixture(autouse=True)
@@ -161,6 +58,83 @@ def fk_of(rig: bpy.types.Object) -> bytes:
         item.enabled = True
     update()
     return given
+
+
+@every_kind
+def test_a_frame_is_the_same_whichever_way_it_was_reached(kind: Kind) -> None:
+    """Also between frames, and where nothing was played before."""
+    kind()
+    shown = played()
+    assert len(set(shown.values())) > END // 2
+    for frame in (4.5, 13, 2, 9, 10, 11.25, END, 1):
+        go(frame)
+        assert pose_bits(its_rig()) == shown.setdefault(frame, pose_bits(its_rig()))
+    forget()
+    for frame in reversed(shown):
+        go(frame)
+        assert pose_bits(its_rig()) == shown[frame]
+
+
+@every_kind
+def test_a_render_shows_what_the_viewport_shows(kind: Kind) -> None:
+    """Before the viewport has played the frames, and afterwards."""
+    kind()
+    go(2)
+    fk, before = fk_of(its_rig()), pose_bits(its_rig())
+    first = rendered(5, 13, 4)
+    assert (fk_of(its_rig()), pose_bits(its_rig())) == (fk, before)
+    shown = played()
+    assert first == rendered(5, 13, 4) == {frame: shown[frame] for frame in (5, 9, 13)}
+
+
+@every_kind
+def test_another_view_layer_and_another_scene_show_the_same(kind: Kind) -> None:
+    kind()
+    shown, scene = played(), bpy.context.scene
+    layer = scene.view_layers.new("Other")
+    layer.update()
+    copy = scene.copy()
+    copy.view_layers[0].update()
+    for frame in (5, 13, 9):
+        go(frame)
+        rig = its_rig()
+        assert pose_bits(rig) == pose_bits(rig, depsgraph=layer.depsgraph) == shown[frame]
+        copy.frame_set(frame + 3)
+        assert pose_bits(rig, depsgraph=copy.view_layers[0].depsgraph) == shown[frame + 3]
+        go(frame)
+        assert pose_bits(rig) == shown[frame]
+
+
+@every_kind
+@pytest.mark.parametrize("is_linked", (False, True), ids=("appended", "linked"))
+def test_its_scene_shows_the_same_in_another_file(
+    kind: Kind, is_linked: bool, tmp_path: Path
+) -> None:
+    kind()
+    shown, name = played(), bpy.context.scene.name
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "any.blend"))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(str(tmp_path / "any.blend"), link=is_linked) as (_, wanted):
+        wanted.scenes = [name]
+    bpy.context.window.scene = wanted.scenes[0]
+    update()
+    rig = next(ob for ob in bpy.context.scene.objects if ob.name == "Rig")
+    for frame in (9, 2, 13):
+        go(frame)
+        assert pose_bits(rig) == shown[frame]
+
+
+@pytest.mark.parametrize("kind", SIMULATED)
+def test_another_process_shows_what_was_simulated(kind: Kind, tmp_path: Path) -> None:
+    kind()
+    shown = played()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "any.blend"))
+    found, _ = elsewhere(
+        tmp_path / "any.blend",
+        "rig = bpy.data.objects['Rig']; go(13)",
+        "(pose_bits(rig), rig.fabrik.simulation.state)",
+    )
+    assert found == (shown[13], "FRESH")
 
 
 @every_kind
@@ -247,7 +221,7 @@ def numbers_of(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.PropertyGroup,
                 yield owner, prop.identifier, prop.type == "INT"
 
 
-@every_kind
+@every_motion
 def test_no_number_in_a_setting_breaks_the_pose(kind: Kind) -> None:
     kind()
     rig = its_rig()
@@ -266,7 +240,7 @@ def test_no_number_in_a_setting_breaks_the_pose(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("is_keyed", [False, True])
-@every_kind
+@every_motion
 def test_no_place_of_the_target_breaks_the_pose(kind: Kind, is_keyed: bool) -> None:
     """At the root, far away, nowhere, or gone."""
     kind()
@@ -283,7 +257,7 @@ def test_no_place_of_the_target_breaks_the_pose(kind: Kind, is_keyed: bool) -> N
         assert is_finite(), place
         led = [item for item in rig.fabrik.constraints if item.target == target]
         if place[0] != place[0] and kind is not gait:  # Which leads its feet elsewhere.
-            assert [item.state for item in led] == ["INVALID"]
+            assert {item.state for item in led} == {"INVALID"}
             assert "has an invalid position" in led[0].message
     target.animation_data_clear()
     target.location = good
@@ -338,7 +312,7 @@ def test_the_pose_is_the_same_after_a_bake_and_undone_all_is_back(
     assert apart(places(), live) == 0.0
 
 
-@every_kind
+@every_motion
 def test_what_is_left_on_after_a_bake_and_changes_the_pose_is_named(kind: Kind) -> None:
     from addon.features.bake import bake, selecting
 

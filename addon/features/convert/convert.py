@@ -219,8 +219,7 @@ def _add_native(bone: Any, item: Any, notes: list[str]) -> tuple[str, str]:
     con = bone.constraints.new("IK")
     con.name = NATIVE_NAME if _is_numbered(item.name, bone.name) else item.name
     notes += [
-        msg("“{constraint}”: {note}", constraint=item.name, note=note)
-        for note in to_native(item, bone, con)
+        msg("“{name}”: {note}", name=item.name, note=note) for note in to_native(item, bone, con)
     ]
     con.enabled = False
     return bone.name, con.name

@@ -67,9 +67,9 @@ def begin(
     rig = skeleton_of(armature)
     if bone not in rig.index:
         raise ProblemError(
-            "There is no bone “{bone}” in “{armature}”: choose another bone",
-            bone=bone,
-            armature=armature.name,
+            "There is no bone “{name}” in “{object}”: choose another bone",
+            name=bone,
+            object=armature.name,
         )
     chains = [chain for chain in chains_in(armature) if is_on(chain)]
     chain = _posing(chains, rig.index[bone])

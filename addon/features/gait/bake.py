@@ -82,7 +82,7 @@ def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, range, R
     walking = plans_of(armature)[index]
     if walking.problem:
         raise ProblemError(
-            "“{walk}” cannot walk. {problem}", walk=gait.name, problem=walking.problem
+            "“{name}” cannot walk. {problem}", name=gait.name, problem=walking.problem
         )
     if not gait.enabled or gait.influence <= 0.0:
         raise ProblemError(
@@ -92,13 +92,11 @@ def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, range, R
     found = history.data(armature, walking.path)
     if found is None or not found.is_fresh:
         raise ProblemError(
-            "The steps of “{walk}” are not simulated: press Simulate first", walk=gait.name
+            "The steps of “{walk}” are not simulated: press Simulate", walk=gait.name
         )
     record = stored_walk(found.blob)
     if record is None or len(record[0].falls) != len(gait.legs):
-        raise ProblemError(
-            "The steps of “{walk}” cannot be read: press Simulate first", walk=gait.name
-        )
+        raise ProblemError("The simulation is damaged: press Simulate")
     return walking, found.frames, record[0]
 
 

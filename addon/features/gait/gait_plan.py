@@ -128,7 +128,7 @@ class GaitPlan:
         upright = orthonormalize(axes)
         if upright is None:
             raise ProblemError(
-                "“{object}” has zero scale: change its scale", object=self.rig.object.name
+                "“{name}” has zero scale: change its scale", name=self.rig.object.name
             )
         return mat_product(upright, self.axes), place
 
@@ -145,7 +145,7 @@ class GaitPlan:
         upright = orthonormalize(world[0])
         if upright is None:
             raise ProblemError(
-                "“{object}” has zero scale: change its scale", object=self.rig.object.name
+                "“{name}” has zero scale: change its scale", name=self.rig.object.name
             )
         back = transposed(mat_product(upright, self.axes))
 

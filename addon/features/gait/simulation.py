@@ -92,7 +92,7 @@ class WalkSimulation:
         gait = self._gait
         if self.plan.problem:
             raise ProblemError(
-                "“{walk}” cannot walk. {problem}", walk=gait.name, problem=self.plan.problem
+                "“{name}” cannot walk. {problem}", name=gait.name, problem=self.plan.problem
             )
         rig = self.plan.rig
         legs = self.plan.measured(snapshot.world(rig.object, rig.uid))

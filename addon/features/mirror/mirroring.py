@@ -343,7 +343,7 @@ def _mirrored_end(
     size = max(_distance(armature, ob), 1e-6)
     on_plane = (place.translation - _world(ob).translation).length < TOLERANCE * size
     if ob.type != "EMPTY" or (name == ob.name and on_plane):
-        notes.append(msg("“{object}” has no opposite side: both chains share it", object=ob.name))
+        notes.append(msg("“{name}” has no opposite side: both chains share it", name=ob.name))
         return MirroredTarget(ob, "", MIRROR_X)
     if name == ob.name:
         name = f"{tip} {'Pole' if pointer == 'pole_target' else 'Target'}"
@@ -361,7 +361,7 @@ def _mirrored_bone(ob: bpy.types.Object, bone: str, notes: list[str]) -> Mirrore
     if armature.type != "ARMATURE" or other not in pose_bones(armature):
         armature = ob
     if other == bone or other not in pose_bones(armature):
-        notes.append(msg("“{bone}” has no opposite side: both chains share it", bone=bone))
+        notes.append(msg("“{name}” has no opposite side: both chains share it", name=bone))
         return MirroredTarget(ob, bone, MIRROR_X)
     return MirroredTarget(
         armature, other, _rest(armature, other).transposed() @ MIRROR_X @ _rest(ob, bone)
@@ -391,7 +391,7 @@ def _mirrored_matrix(armature: bpy.types.Object, ob: bpy.types.Object, axes: Mat
         back = world.inverted()
     except ValueError:
         raise ProblemError(
-            "“{armature}” has zero scale: change its scale", armature=armature.name
+            "“{name}” has zero scale: change its scale", name=armature.name
         ) from None
     return world @ MIRROR_X.to_4x4() @ back @ _world(ob) @ axes.inverted().to_4x4()
 

@@ -157,7 +157,7 @@ def notes(armature: bpy.types.Object) -> list[str]:
     """Return notes on histories, and messages of invalid constraints."""
     items = [item for item in settings(armature).constraints if item.enabled]
     invalid = [
-        msg("“{constraint}”: {message}", constraint=one.name, message=recalled(one.message))
+        msg("“{name}”: {note}", name=one.name, note=recalled(one.message))
         for one in items
         if one.state == "INVALID"
     ]

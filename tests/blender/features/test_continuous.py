@@ -8,11 +8,9 @@ from itertools import pairwise
 import bpy
 import pytest
 from inside import forget
-from rendering import rendered
 from rigs import (
     activate,
     add_constraint,
-    assert_frames_are_the_same_whichever_way,
     channels_bits,
     evaluated,
     go,
@@ -106,21 +104,6 @@ def test_no_joint_jumps_and_limits_and_target_are_kept(empty_file):
             if bone.fabrik_joint.limit_type == "HINGE":
                 assert abs(turn.y) + abs(turn.z) < 1e-5
                 assert abs(turn.angle) <= 2.2 + 1e-5
-
-
-def test_frame_is_the_same_whichever_way_it_was_reached(shot, tmp_path):
-    rig, _ = shot
-    jumps = (33, 7, 34, 33, 1, END, 12)
-    assert_frames_are_the_same_whichever_way(rig, END, jumps, 20.25, tmp_path / "shot.blend")
-
-
-def test_a_render_shows_what_the_viewport_shows(shot):
-    rig, _ = shot
-    wanted = {}
-    for frame in (5, 20, 35):
-        go(frame)
-        wanted[frame] = pose_bits(rig)
-    assert rendered(5, 35, 15) == wanted
 
 
 def test_simulating_it_twice_gives_the_same(shot):

@@ -12,7 +12,6 @@ import pytest
 from humans import make_human
 from inside import forget, plan_made
 from mathutils import Vector
-from rendering import rendered
 from rigs import (
     activate,
     channels_bits,
@@ -224,17 +223,6 @@ def test_walk_up_a_wall_and_over_to_the_ceiling(empty_file: None) -> None:
         assert falls[-1].place[2] == pytest.approx(4.0, abs=1e-6)
 
 
-def test_frame_is_the_same_whichever_way_it_was_reached(spider) -> None:
-    played = {}
-    for frame in range(1, END + 1):
-        go(frame)
-        played[frame] = pose_bits(spider)
-    for frame in (40, 3, 59, 17, 18, 1):
-        go(frame)
-        assert pose_bits(spider) == played[frame]
-    assert len(set(played.values())) > 50
-
-
 def test_file_holds_the_steps(spider, tmp_path: Path) -> None:
     go(33)
     before = pose_bits(spider)
@@ -242,14 +230,6 @@ def test_file_holds_the_steps(spider, tmp_path: Path) -> None:
     bpy.ops.wm.save_as_mainfile(filepath=str(blend))
     there, _ = elsewhere(blend, "go(2); go(33)", 'pose_bits(bpy.data.objects["Spider"])')
     assert there == before
-
-
-def test_render_shows_what_the_viewport_shows(spider) -> None:
-    for frame in (10, 35):
-        go(frame)
-        shown = pose_bits(spider)
-        go(1)
-        assert rendered(frame, frame) == {frame: shown}
 
 
 def test_body_is_given_back_bit_for_bit(empty_file: None) -> None:
@@ -767,7 +747,7 @@ def test_bake_of_outdated_steps_is_refused_and_changes_nothing(spider) -> None:
     spider.fabrik.gaits[0].duration = 8.0
     update()
     before = channels_bits(spider), shown_bits(spider)
-    with pytest.raises(RuntimeError, match="press Simulate first"):
+    with pytest.raises(RuntimeError, match="press Simulate"):
         bpy.ops.fabrik.gait_bake()
     assert (channels_bits(spider), shown_bits(spider)) == before
     assert spider.fabrik.gaits[0].enabled

@@ -12,7 +12,6 @@ import bpy
 import pytest
 from inside import forget
 from mathutils import Euler, Matrix, Vector
-from rendering import rendered
 from rigs import (
     activate,
     add_constraint,
@@ -417,33 +416,6 @@ def test_foot_rises_with_ground_that_is_deformed() -> None:
         assert abs(places[-1].z - height) < 1e-4
     assert places[-1].z - places[0].z > 5e-3
     assert max((place - places[0]).xy.length for place in places) < 1e-5
-
-
-def test_frame_is_the_same_whichever_way_it_was_reached() -> None:
-    rig = walker_on(hills)
-    frames = [1, 5, 16, 17, 30, 44, 60]
-    forwards = {frame: bits for frame, bits in zip(frames, animated_bits(frames), strict=True)}
-    for frame in (44, 5, 60, 1, 17, 30, 16):
-        go(frame)
-        assert everything_bits() == forwards[frame]
-    go(30.5)
-    between = everything_bits()
-    go(3)
-    go(30.5)
-    assert everything_bits() == between
-    bpy.context.view_layer.depsgraph.update()
-    update()
-    assert pose_bits(rig)
-
-
-def test_render_shows_what_the_viewport_does() -> None:
-    rig = walker_on(hills)
-    wanted = {}
-    for frame in (5, 19, 33):
-        go(frame)
-        wanted[frame] = pose_bits(rig)
-    go(1)
-    assert rendered(5, 33, 14) == wanted
 
 
 def test_bake_of_all_keys_is_what_was_live() -> None:

@@ -13,7 +13,7 @@ import bpy
 import pytest
 from inside import forget, solver_calls
 from mathutils import Matrix
-from rendering import rendered, witnessed
+from rendering import witnessed
 from rigs import (
     add_constraint,
     everything_bits,
@@ -384,26 +384,6 @@ def test_ground_that_a_handler_of_another_extension_moves_is_noticed(
     assert_the_same_if_nothing_is_solved_ahead(monkeypatch, play)
 
 
-def test_renders_show_the_same_as_the_viewport(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before a frame was played in the viewport, and in between."""
-    rig = walker_on(hills)
-    go(1)
-    go(2)
-    go(3)
-    before = rendered(4, 12)
-    shown = {}
-    for frame in range(4, 13):
-        go(frame)
-        shown[frame] = pose_bits(rig)
-    assert before == shown
-    assert rendered(8, 20).keys() == set(range(8, 21))
-    again = {}
-    for frame in range(4, 13):
-        go(frame)
-        again[frame] = pose_bits(rig)
-    assert again == shown
-
-
 def test_a_render_has_ground_of_its_own() -> None:
     """Rays at what the viewport shows would hit something else, and nothing else tells that.
 
@@ -425,27 +405,6 @@ def test_a_render_has_ground_of_its_own() -> None:
     for frame in range(5, 20):
         go(frame)
         assert found[frame] == pose_bits(rig) != shown[frame]
-
-
-def test_other_view_layers_and_scenes_show_the_same() -> None:
-    rig = walker_on(hills)
-    scene = bpy.context.scene
-    alone = {}
-    for frame in FRAMES:
-        go(frame)
-        alone[frame] = pose_bits(rig)
-    other = scene.view_layers.new("Other")
-    other.update()
-    for frame in FRAMES:
-        go(frame)
-        assert pose_bits(rig) == pose_bits(rig, depsgraph=other.depsgraph) == alone[frame]
-    copy: Any = scene.copy()
-    copy.view_layers[0].update()
-    for frame in range(5, 12):
-        copy.frame_set(frame + 3)
-        assert pose_bits(rig, depsgraph=copy.view_layers[0].depsgraph) == alone[frame + 3]
-        go(frame)
-        assert pose_bits(rig) == alone[frame]
 
 
 def test_frames_after_undo_are_the_same() -> None:

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import degrees
-from pathlib import Path
 from typing import Any
 
 import bpy
 import pytest
-from captured_bodies import make_body, seen_from_hip
+from captured_bodies import make_body, put_on_ground, seen_from_hip, set_up
 from captures import skip_without
 from mathutils import Vector
-from rendering import rendered
 from rigs import (
     activate,
-    assert_frames_are_the_same_whichever_way,
-    channels_bits,
     go,
     make_empty,
-    pose_bits,
     tip_world,
 )
 from shapes import make_terrain
@@ -37,23 +32,6 @@ def bumps(x: float, y: float) -> float:
 
 
 TERRAINS: dict[str, Height] = {"flat": flat, "slope": ramp, "stairs": stairs, "bumps": bumps}
-
-
-def set_up(rig: bpy.types.Object, **options: object) -> None:
-    activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
-    go(bpy.context.scene.frame_start)
-    assert bpy.ops.fabrik.character_set_up(**options) == {"FINISHED"}
-    parts = {part.kind: part.bone for part in rig.fabrik.character.parts}
-    assert parts.keys() == {"SPINE", "ARM", "LEG", "HEAD"}
-
-
-def put_on(rig: bpy.types.Object, ground: bpy.types.Object) -> None:
-    feet = [part.bone for part in rig.fabrik.character.parts if part.kind == "LEG"]
-    for item in rig.fabrik.constraints:
-        if item.bone in feet:
-            item.ground.object, item.ground.use = ground, True
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
 
 
 def item_of(rig: bpy.types.Object, bone: str) -> Any:
@@ -84,7 +62,7 @@ def test_the_body_is_posed_as_animated_above_the_hip(
     set_up(rig, controls=controls)
     go(LAST)
     low = tip_world(rig, "Hips", use_tail=False).z
-    put_on(rig, make_ground(TERRAINS[terrain]))
+    put_on_ground(rig, make_ground(TERRAINS[terrain]))
     after = seen_from_hip(rig, FRAMES, "Hips")
     assert states(rig) == {"REACHED"} and messages(rig) == {""}
     if terrain in ("slope", "stairs"):
@@ -93,41 +71,11 @@ def test_the_body_is_posed_as_animated_above_the_hip(
         assert far < 2e-3 and turned < 0.5, name
 
 
-def test_frames_are_the_same_whichever_way(empty_file: None, tmp_path: Path) -> None:
-    rig = make_body()
-    set_up(rig)
-    before: dict[int, bytes] = {}
-    for item in rig.fabrik.constraints:
-        item.enabled = False
-    for frame in (5, 40):
-        go(frame)
-        before[frame] = channels_bits(rig)
-    for item in rig.fabrik.constraints:
-        item.enabled = True
-    put_on(rig, make_ground(stairs))
-    for frame, channels in before.items():
-        go(frame)
-        assert channels_bits(rig) == channels
-    assert_frames_are_the_same_whichever_way(rig, 40, (37, 4, 22), 11.5, tmp_path / "body.blend")
-
-
-def test_a_render_shows_what_the_viewport_shows(empty_file: None) -> None:
-    rig = make_body()
-    set_up(rig, controls="BONE")
-    put_on(rig, make_ground(stairs))
-    wanted: dict[int, object] = {}
-    for frame in (10, 30, 50):
-        go(frame)
-        wanted[frame] = pose_bits(rig)
-    go(1)
-    assert rendered(10, 50, 20) == wanted
-
-
 @pytest.mark.parametrize("controls", ["EMPTY", "BONE"])
 def test_baking_to_targets_keeps_the_body(controls: str, empty_file: None) -> None:
     rig = make_body()
     set_up(rig, controls=controls)
-    put_on(rig, make_ground(stairs))
+    put_on_ground(rig, make_ground(stairs))
     before = seen_from_hip(rig, FRAMES, "Hips")
     assert bpy.ops.fabrik.ground_bake(error=1e-3) == {"FINISHED"}
     assert not any(item.ground.use for item in rig.fabrik.constraints)
@@ -143,7 +91,7 @@ def test_controls_over_a_lifted_body_are_placed_where_they_do_not_move_it(
     """Snapping a hand alone, and adding a limb anew, while the feet hold the body up."""
     rig = make_body()
     set_up(rig, controls="BONE")
-    put_on(rig, make_ground(stairs))
+    put_on_ground(rig, make_ground(stairs))
     go(LAST - 10)
     hand = item_of(rig, "Hand.L")
     if which == "add":
@@ -207,7 +155,7 @@ def test_what_is_held_stays(how: str, empty_file: None) -> None:
     set_up(rig)
     rail = make_empty("Rail", (0.9, 0.35, 1.3))
     HELD[how](rig, rail)
-    put_on(rig, make_ground(stairs))
+    put_on_ground(rig, make_ground(stairs))
     item_of(rig, "Hand.L").use_rotation = False
     after = seen_from_hip(rig, range(20, 40), "Hips")
     assert off(before, after)["Hand.R"][0] < 2e-3
@@ -231,7 +179,7 @@ def test_a_hand_that_takes_hold_goes_along_as_far_as_it_is_free(empty_file: None
     for frame, influence in ((20, 0.0), (40, 1.0)):
         con.influence = influence
         con.keyframe_insert("influence", frame=frame)
-    put_on(rig, make_ground(stairs))
+    put_on_ground(rig, make_ground(stairs))
     after = seen_from_hip(rig, range(1, 20), "Hips")
     assert off(before[:19], after)["Hand.L"][0] < 2e-3
     go(42)
@@ -257,7 +205,7 @@ def test_the_hip_does_not_squat_on_stairs(empty_file: None) -> None:
     feet = ("Foot.L", "Foot.R")
     before = squats(rig, frames, feet)
     set_up(rig)
-    put_on(rig, make_ground(stairs))
+    put_on_ground(rig, make_ground(stairs))
     after = squats(rig, frames, feet)
     # Half a step is lost while one foot lands and the other leaves.
     assert min(after) > min(before) - 0.08
@@ -292,7 +240,7 @@ def test_the_recipe_on_a_full_capture(terrain: str, empty_file: None) -> None:
 
     xs = [start.x + 0.04 * i for i in range(-60, 140)]
     ys = [start.y + 0.04 * i for i in range(-140, 60)]
-    put_on(rig, make_terrain("Ground", xs, ys, height))
+    put_on_ground(rig, make_terrain("Ground", xs, ys, height))
     after = off(before, seen_from_hip(rig, frames, "Hips", bones))
     assert after["Spine1"][0] < 0.03 and after["Spine1"][1] < 5.0
     assert max(far for far, _ in after.values()) < 0.05

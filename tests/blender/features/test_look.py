@@ -10,7 +10,6 @@ import bpy
 import pytest
 from inside import forget
 from mathutils import Euler, Matrix, Vector
-from rendering import rendered
 from rigs import (
     activate,
     add_constraint,
@@ -201,21 +200,6 @@ def test_the_head_does_not_jump_when_the_target_passes_behind() -> None:
         fastest = max(fastest, gaze.angle(last) if last else 0.0)
         last = gaze
     assert math.radians(4.0) < fastest <= math.radians(4.0) * 3.0 * limit / (math.pi - limit) * 1.1
-
-
-def test_a_frame_is_the_same_whichever_way_it_was_reached() -> None:
-    rig, target = make_head(), make_empty()
-    key_path(target, around)
-    look(rig, "Head", target, 3, limit_angle=1.3, damping=0.3)
-    for eye in ("Eye.L", "Eye.R"):
-        look(rig, eye, target, limit_angle=0.6)
-    played = []
-    for frame in range(1, 61):
-        go(frame)
-        played.append(pose_bits(rig))
-    for frame in (60, 3, 31, 17, 58, 17):
-        go(frame)
-        assert pose_bits(rig) == played[frame - 1]
 
 
 def test_eyes_on_a_solved_head_come_right_in_the_same_update() -> None:
@@ -547,18 +531,6 @@ def test_the_viewport_shows_how_far_the_gaze_is_off_and_no_reach() -> None:
     update()
     (shown,) = shown_chains(bpy.context.view_layer)
     assert shown.missed == 0.0
-
-
-def test_a_render_shows_what_the_viewport_shows() -> None:
-    rig, target = make_head(), make_empty()
-    key_path(target, around)
-    look(rig, "Head", target, 3, limit_angle=1.3, damping=0.3)
-    look(rig, "Eye.L", target, limit_angle=0.6)
-    found = rendered(20, 24)
-    assert sorted(found) == [20, 21, 22, 23, 24]
-    for frame, bits in found.items():
-        go(frame)
-        assert bits == pose_bits(rig)
 
 
 def test_a_mirrored_look_turns_like_a_mirror_image() -> None:

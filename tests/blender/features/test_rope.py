@@ -12,7 +12,6 @@ import bpy
 import pytest
 from mathutils import Euler, Matrix, Vector
 from operating import click_bone, enter_pose_mode
-from rendering import rendered
 from rigs import (
     activate,
     add_constraint,
@@ -342,31 +341,6 @@ def test_a_mesh_is_read_again_only_if_it_may_have_changed(monkeypatch: pytest.Mo
 def lowest_on(rig: bpy.types.Object) -> float:
     """How high the lowest joint above the middle of the box is."""
     return min(place.z for place in joints(rig) if 0.3 < place.x < 0.9)
-
-
-@pytest.mark.parametrize("collision", ["NONE", "PLANE", "MESH"])
-def test_a_frame_is_the_same_whichever_way_it_was_reached(collision: str) -> None:
-    rig = animated_rope(collision)
-    played = {}
-    for frame in range(1, 21):
-        go(frame)
-        played[frame] = pose_bits(rig)
-    assert len(set(played.values())) == 20
-    for frame in (20, 3, 11, 4, 12.5, 7, 1):
-        go(frame)
-        if frame in played:
-            assert pose_bits(rig) == played[frame]
-
-
-@pytest.mark.parametrize("collision", ["NONE", "PLANE", "MESH"])
-def test_a_render_shows_what_the_viewport_does(collision: str) -> None:
-    rig = animated_rope(collision)
-    shown = {}
-    for frame in (5, 6, 7):
-        go(frame)
-        shown[frame] = pose_bits(rig)
-    go(15)
-    assert rendered(5, 7) == shown
 
 
 def test_it_gives_the_fk_pose_back_to_the_last_bit() -> None:

@@ -6,7 +6,6 @@ import bpy
 import pytest
 from mathutils import Vector
 from operating import click_bone, enter_pose_mode, refuses
-from rendering import rendered
 from rigs import (
     add_constraint,
     channels_bits,
@@ -113,31 +112,6 @@ def test_a_driver_that_sets_it_going_does_so_for_all_frames() -> None:
         go(frame)
         shown.add(pose_bits(rig))
     assert len(shown) == 3
-
-
-@pytest.mark.parametrize("noise", [0.0, 0.7])
-def test_a_frame_is_the_same_whichever_way_it_was_reached(noise: float) -> None:
-    rig = make_tentacle()
-    wave(rig, noise=noise, seed=3)
-    played = {}
-    for frame in range(1, 13):
-        go(frame)
-        played[frame] = pose_bits(rig)
-    for frame in (12, 3, 7.5, 8, 2, 11, 1):
-        go(frame)
-        if frame in played:
-            assert pose_bits(rig) == played[frame]
-
-
-def test_a_render_shows_what_the_viewport_does() -> None:
-    rig = make_tentacle()
-    wave(rig, noise=0.5)
-    shown = {}
-    for frame in (5, 6, 7):
-        go(frame)
-        shown[frame] = pose_bits(rig)
-    go(2)
-    assert rendered(5, 7) == shown
 
 
 def test_the_same_seed_moves_the_same_in_another_process(tmp_path) -> None:

@@ -100,6 +100,23 @@ def _pose(rig: bpy.types.Object, frame: int, bobs: float) -> None:
     hips.keyframe_insert("location", frame=frame)
 
 
+def set_up(rig: bpy.types.Object, **options: object) -> None:
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    go(bpy.context.scene.frame_start)
+    assert bpy.ops.fabrik.character_set_up(**options) == {"FINISHED"}
+    parts = {part.kind: part.bone for part in rig.fabrik.character.parts}
+    assert parts.keys() == {"SPINE", "ARM", "LEG", "HEAD"}
+
+
+def put_on_ground(rig: bpy.types.Object, ground: bpy.types.Object) -> None:
+    feet = [part.bone for part in rig.fabrik.character.parts if part.kind == "LEG"]
+    for item in rig.fabrik.constraints:
+        if item.bone in feet:
+            item.ground.object, item.ground.use = ground, True
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+
 def seen_from_hip(
     rig: bpy.types.Object, frames: range, hip: str, bones: tuple[str, ...] = SEEN
 ) -> list[dict[str, tuple[Vector, Vector]]]:

@@ -304,44 +304,6 @@ def run_elsewhere(script: Path, timeout: float = 300.0) -> str:
     return done.stdout + done.stderr
 
 
-def assert_frames_are_the_same_whichever_way(
-    rig: bpy.types.Object, end: int, jumps: Sequence[int], between: float, blend: Path
-) -> None:
-    """Compare simulated frames: played, jumped to, backward, after loading, and in a new process.
-
-    Args:
-        rig: The armature.
-        end: The last frame.
-        jumps: Frames in random order.
-        between: A frame with subframe.
-        blend: The file to save to.
-    """
-    name = rig.name
-    expected = {}
-    for frame in range(1, end + 1):
-        go(frame)
-        expected[frame] = pose_bits(rig)
-    for frame in jumps:
-        go(frame)
-        assert pose_bits(rig) == expected[frame]
-    go(between)
-    expected[between] = pose_bits(rig)
-    for frame in (*range(end, 0, -1), between):
-        go(frame)
-        assert pose_bits(rig) == expected[frame]
-    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
-    bpy.ops.wm.open_mainfile(filepath=str(blend))
-    for frame in jumps[::-1]:
-        go(frame)
-        assert pose_bits(bpy.data.objects[name]) == expected[frame]
-    found, _ = elsewhere(
-        blend,
-        f"rig = bpy.data.objects[{name!r}]; go({jumps[0]})",
-        "(pose_bits(rig), rig.fabrik.simulation.state)",
-    )
-    assert found == (expected[jumps[0]], "FRESH")
-
-
 def key_places(ob: bpy.types.Object, places: dict[int, Sequence[float]]) -> None:
     for frame, place in places.items():
         ob.location = place

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import degrees
-from pathlib import Path
 
 import bpy
 import pytest
 from mathutils import Vector
-from rendering import rendered
 from rigs import (
     activate,
     add_constraint,
     channels_bits,
-    elsewhere,
     evaluated,
     everything_bits,
     go,
@@ -314,84 +311,6 @@ def test_chains_that_only_an_absent_one_joined_are_solved_in_their_order() -> No
 
 
 # The same everywhere
-
-
-def animate(rig: Rig) -> None:
-    for i, item in enumerate(rig.fabrik.constraints):
-        for frame, sign in ((1, 0.0), (10, 1.0), (20, -1.0)):
-            item.target.location += Vector(MOVES[-1 - i]) * sign
-            item.target.keyframe_insert("location", frame=frame)
-    item = rig.fabrik.constraints[0]
-    for frame, value in ((1, 1.0), (10, 0.5), (20, 1.0)):
-        item.influence = item.weight = value
-        item.keyframe_insert("influence", frame=frame)
-        item.keyframe_insert("weight", frame=frame)
-    rig.pose.bones[0].rotation_quaternion = (0.99, 0.1, 0, 0)
-    rig.pose.bones[0].keyframe_insert("rotation_quaternion", frame=1)
-
-
-def test_played_jumped_and_scrubbed_backwards_are_the_same(rig: Rig) -> None:
-    animate(rig)
-    played = {}
-    for frame in range(1, 21):
-        go(frame)
-        played[frame] = everything_bits()
-    assert len(set(played.values())) > 10
-    for frame in (20, 3, 12, 11, 3, 1):
-        go(frame)
-        assert everything_bits() == played[frame]
-
-
-def test_a_render_shows_what_the_viewport_shows(rig: Rig) -> None:
-    animate(rig)
-    expected = {}
-    for frame in (5, 9, 13):
-        go(frame)
-        expected[frame] = pose_bits(rig)
-    go(2)
-    assert rendered(5, 13, 4) == expected
-
-
-def test_undo_and_redo(rig: Rig) -> None:
-    update()
-    tip = rig.fabrik.constraints[0].name
-    bpy.ops.ed.undo_push(message="start")
-    before = pose_bits(rig)
-    target_of(rig, tip).location += Vector((0.05, 0.05, -0.05))
-    update()
-    after = pose_bits(rig)
-    assert after != before
-    bpy.ops.ed.undo_push(message="move")
-    bpy.ops.ed.undo()
-    update()
-    assert pose_bits(bpy.data.objects["Rig"]) == before
-    bpy.ops.ed.redo()
-    update()
-    rig = bpy.data.objects["Rig"]
-    assert pose_bits(rig) == after
-    assert worst(rig) < 1e-4
-
-
-def test_saved_and_loaded_elsewhere(tmp_path: Path) -> None:
-    rig = make("humanoid")
-    off_by_enabled(rig)
-    update()
-    fk = pose_bits(rig)
-    for item in rig.fabrik.constraints:
-        item.enabled = True
-    update()
-    bits = pose_bits(rig)
-    blend = tmp_path / "body.blend"
-    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
-    preparation = """
-        rig = bpy.data.objects["Rig"]
-        first = pose_bits(rig)
-        for item in rig.fabrik.constraints:
-            item.enabled = False
-        update()
-    """
-    answer, _ = elsewhere(blend, preparation, "(first, pose_bits(rig))")
-    assert answer == (bits, fk)
 
 
 def test_the_order_of_the_list_moves_nothing_but_last_bits(rig: Rig) -> None:

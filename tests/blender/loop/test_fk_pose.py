@@ -4,7 +4,7 @@ from math import radians
 
 import bpy
 import pytest
-from mathutils import Euler, Quaternion
+from mathutils import Quaternion
 from rigs import (
     activate,
     add_constraint,
@@ -228,19 +228,6 @@ def reopened(folder, name="Rig"):
     return bpy.data.objects[name]
 
 
-def test_several_turns_by_hand_leave_the_last(empty_file):
-    rig, _ = solved_rig(influence=0.3)
-    for angle in range(10):
-        turn(rig, "B1", Euler((0.1 * angle, 0, 0)).to_quaternion())
-        update()
-    expected = Euler((0.9, 0, 0)).to_quaternion()
-
-    influence_0(rig)
-    update()
-
-    assert fk_values(rig, "B1") == pytest.approx(tuple(expected))
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_turn_that_is_cancelled_leaves_the_input(empty_file, mode):
     """Escape gives back the numbers from before, which are the input and no solution."""
@@ -260,18 +247,6 @@ def test_turn_that_is_cancelled_leaves_the_input(empty_file, mode):
     assert look(rig) == fk
 
 
-def test_resetting_a_bone_by_hand_is_an_input_too(empty_file):
-    rig, _ = solved_rig()
-
-    turn(rig, "B0", (1, 0, 0, 0))
-    update()
-    go(4)
-    influence_0(rig)
-    update()
-
-    assert fk_values(rig, "B0") == (1, 0, 0, 0)
-
-
 def test_setting_the_matrix_of_a_bone_is_an_input_too(empty_file):
     rig, _ = solved_rig()
     wanted = Quaternion((0.6, 0, 0.8, 0))
@@ -283,21 +258,6 @@ def test_setting_the_matrix_of_a_bone_is_an_input_too(empty_file):
     update()
 
     assert fk_values(rig, "B0") == pytest.approx(tuple(wanted), abs=1e-6)
-
-
-def test_bulk_write_as_of_a_pose_library_is_the_new_input(empty_file):
-    rig, _ = solved_rig()
-    pose = [0.96, 0.28, 0, 0, 0.8, 0, 0.6, 0, 0.6, 0, 0, 0.8]
-
-    rig.pose.bones.foreach_set("rotation_quaternion", pose)
-    rig.update_tag(refresh={"DATA"})
-    update()
-    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
-    go(7)
-    influence_0(rig)
-    update()
-
-    assert [x for bone in ("B0", "B1", "B2") for x in fk_values(rig, bone)] == pytest.approx(pose)
 
 
 def test_edit_while_the_influence_is_0_is_the_new_input(empty_file):
@@ -314,20 +274,6 @@ def test_edit_while_the_influence_is_0_is_the_new_input(empty_file):
     update()
 
     assert look(rig) == fk
-
-
-def test_location_and_scale_of_a_solved_bone_stay_the_animators(empty_file):
-    rig, _ = solved_rig()
-    rig.pose.bones["B0"].location = (0.1, 0.2, 0.3)
-    rig.pose.bones["B1"].scale = (1, 1.5, 1)
-    update()
-    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
-
-    go(9)
-
-    for ob in (rig, evaluated(rig)):
-        assert tuple(ob.pose.bones["B0"].location) == pytest.approx((0.1, 0.2, 0.3))
-        assert tuple(ob.pose.bones["B1"].scale) == pytest.approx((1, 1.5, 1))
 
 
 @pytest.mark.parametrize("before", MODES)
@@ -349,19 +295,6 @@ def test_changing_the_rotation_mode_keeps_the_input(empty_file, before, after):
     for ours, its in zip(local_turns(rig), local_turns(plain), strict=True):
         assert abs(ours.dot(its)) > 1 - 1e-6
     assert [bone.rotation_mode for bone in rig.pose.bones] == [after] * 3
-
-
-def test_saving_and_loading_keeps_pose_and_input(empty_file, tmp_path):
-    rig, fk = solved_rig()
-    solved = pose_bits(rig)
-
-    for _ in range(2):
-        rig = reopened(tmp_path)
-        assert pose_bits(rig) == solved
-    disabled(rig)
-    update()
-
-    assert look(rig) == fk
 
 
 def test_file_shows_its_fk_pose_without_the_add_on_and_comes_back_from_there(empty_file, tmp_path):
@@ -486,42 +419,6 @@ def test_input_changes_by_keys_while_the_target_moves(empty_file):
     for frame in (20, 1, 10):
         go(frame)
         assert pose_bits(rig) != poses[frame]
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_keying_a_solved_bone_keys_its_fk_pose(empty_file, mode):
-    """As with Blender's own constraints, which show another pose than the one that is keyed."""
-    rig, fk = solved_rig(mode)
-    solved, given = pose_bits(rig), values(rig, "B0")
-    assert given == pytest.approx(by_hand(mode))
-
-    rig.keyframe_insert(f'pose.bones["B0"].{channel(mode)}', frame=1)
-    update()
-    for frame in (5, 1):
-        go(frame)
-    assert tuple(curve.keyframe_points[0].co[1] for curve in curves(rig)) == given
-    assert pose_bits(rig) == solved
-    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
-    assert rig.fabrik.constraints[0].state == "REACHED"
-    influence_0(rig)
-    go(1)
-
-    assert look(rig) == fk
-
-
-def test_deleting_the_keys_of_a_solved_bone_leaves_it_solved(empty_file):
-    rig, _ = solved_rig()
-    rig.keyframe_insert('pose.bones["B1"].rotation_quaternion', frame=1)
-    go(3)
-
-    rig.keyframe_delete('pose.bones["B1"].rotation_quaternion', frame=1)
-    rig.animation_data_clear()
-    update()
-    first = pose_bits(rig)
-    for frame in (9, 1):
-        go(frame)
-        assert pose_bits(rig) == first
-    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
 
 
 def test_muting_and_unmuting_a_curve_switches_between_hand_and_keys(empty_file):
@@ -707,25 +604,6 @@ def test_bones_are_posed_whatever_is_shown_or_locked(empty_file, what):
     update()
 
     assert look(rig) == fk
-
-
-def test_clearing_the_pose_of_the_user_interface_is_an_input(empty_file):
-    rig, _ = solved_rig()
-    activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
-    for bone in rig.pose.bones:
-        if hasattr(bone, "select"):
-            bone.select = True
-        else:
-            bone.bone.select = True
-    bpy.ops.pose.rot_clear()
-    update()
-    assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
-    influence_0(rig)
-    update()
-
-    for bone in ("B0", "B1", "B2"):
-        assert fk_values(rig, bone) == (1, 0, 0, 0)
 
 
 def test_two_chains_on_the_same_bones_give_the_input_back(empty_file):

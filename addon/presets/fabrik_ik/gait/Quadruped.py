@@ -6,12 +6,7 @@ fabrik = bpy.context.object.fabrik
 gait = fabrik.gaits[fabrik.active_gait]
 
 gait.pattern = "ALTERNATING"
-gait.threshold = 0.25
-gait.step_height = 0.15
 gait.duration = 8.0
 gait.overshoot = 0.8
-gait.body_height = 1.0
 gait.body_tilt = 0.7
 gait.body_bob = 0.03
-gait.ray_height = 0.5
-gait.climbs = False

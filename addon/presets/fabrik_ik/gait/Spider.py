@@ -7,11 +7,7 @@ gait = fabrik.gaits[fabrik.active_gait]
 
 gait.pattern = "ALTERNATING"
 gait.threshold = 0.2
-gait.step_height = 0.15
 gait.duration = 5.0
 gait.overshoot = 0.6
-gait.body_height = 1.0
-gait.body_tilt = 1.0
 gait.body_bob = 0.02
-gait.ray_height = 0.5
 gait.climbs = True

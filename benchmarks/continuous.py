@@ -7,29 +7,27 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import cos, dist, pi
 from random import Random
+from statistics import mean
 from time import perf_counter
 from typing import Any, cast
 
 import bpy
 
 from fabrik_solver import (
-    WHOLE,
-    Bone,
     Candidate,
     ChainInput,
     ChainInstant,
     Goal,
-    Local,
     chain_frames,
     solve_shot,
 )
-from fabrik_solver.core.vectors import Quat, Vec, quat_matrix
+from fabrik_solver.core.vectors import Quat, Vec
 
-from . import extension, report
-from .effort import Effort
-from .jointed import KINDS, Case, draw, tip_of
-from .report import Section, Table, ms
-from .scenes import FRAMES, Rig, add_ours, armature, build
+from .harness import Effort, enable
+from .joint_limits import KINDS, Case, draw, tip_of
+from .playing import play
+from .report import Bound, Section, Table, ms
+from .rigs import FRAMES, Rig, add_ours, armature, build
 
 PATHS = 10
 SEED = 16
@@ -64,7 +62,7 @@ class _Row:
     seconds_shot: float = 0.0
 
 
-def run(effort: Effort) -> Section:
+def continuous(effort: Effort) -> Section:
     """Measure the solver alone, and simulating in Blender."""
     paths, frames = effort.of(PATHS, 1), effort.of(FRAMES, 20)
     rows: list[list[str]] = []
@@ -101,8 +99,8 @@ def run(effort: Effort) -> Section:
             ),
         ],
         goals=[
-            report.Goal("Continuous: paths within limits with a jump", 0.0, jumps),
-            report.Goal("Continuous: target missed / length", 1e-4, worst),
+            Bound("Continuous: paths within limits with a jump", 0.0, jumps),
+            Bound("Continuous: target missed / length", 1e-4, worst),
         ],
     )
 
@@ -129,13 +127,7 @@ def _measured(cases: Sequence[Case], frames: int) -> _Row:
 
 def _path(case: Case, random: Random, frames: int) -> tuple[ChainInput, list[Vec]]:
     """Return a chain, and the path of its tip between two poses within its limits."""
-    size = case.size
-    bones = [
-        Bone(quat_matrix(rest), (0.0, size if i else 0.0, 0.0), size)
-        for i, rest in enumerate(case.rests)
-    ]
-    chain = ChainInput(bones, [Local() for _ in bones], (0.0, size, 0.0), WHOLE, None, case.limits)
-    ends = [[(random.random(), random.random()) for _ in range(3)] for _ in bones]
+    ends = [[(random.random(), random.random()) for _ in range(3)] for _ in case.rests]
     path: list[Vec] = []
     for frame in range(frames):
         share = 0.5 - 0.5 * cos(pi * frame / (frames - 1))
@@ -144,7 +136,7 @@ def _path(case: Case, random: Random, frames: int) -> tuple[ChainInput, list[Vec
             place = (a + (b - a) * share, c + (d - c) * share, e + (f - e) * share)
             turns.append(limit.inside(place))
         path.append(tip_of(case.rests, turns))
-    return chain, path
+    return case.chain(), path
 
 
 def _step(chain: ChainInput, poses: Sequence[Candidate]) -> float:
@@ -155,7 +147,7 @@ def _step(chain: ChainInput, poses: Sequence[Candidate]) -> float:
 
 def _simulated(rig: Rig, frames: int) -> list[str]:
     """Return the times of simulating chains as a row."""
-    extension.turn(True)
+    enable(True)
     build(rig)
     add_ours(rig)
     ob: Any = armature()
@@ -175,7 +167,4 @@ def _simulated(rig: Rig, frames: int) -> list[str]:
 def _played(scene: bpy.types.Scene, frames: int) -> float:
     """Return the mean time of a frame, each played for the first time."""
     scene.frame_set(1)
-    begin = perf_counter()
-    for frame in range(2, frames + 1):
-        scene.frame_set(frame)
-    return (perf_counter() - begin) / (frames - 1)
+    return mean(play(scene, range(2, frames + 1)))

@@ -1,23 +1,88 @@
-"""Switching the extension and its handlers on and off, and opening files."""
+"""What every measurement needs: effort, the machine, files, and the extension on and off."""
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import bpy
 
 import addon
+from fabrik_solver import COMPILED
 from samples.opening import quiet
+
+# How thoroughly to measure.
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Whether to measure in full, or just enough to test the benchmark itself.
+
+    Attributes:
+        quick: Whether to measure little; the figures then mean nothing.
+    """
+
+    quick: bool = False
+
+    def of(self, full: T, quick: T) -> T:
+        """Return the amount for a full or a quick run."""
+        return quick if self.quick else full
+
+
+# The machine on which the figures were measured.
+
+
+def about() -> str:
+    """Return machine, versions and date in one sentence, without identifying the computer."""
+    way = "compiled" if COMPILED else "interpreted"
+    return (
+        f"Measured on {date.today().isoformat()} with Blender {bpy.app.version_string}, Python "
+        f"{platform.python_version()}, on {_processor()}, {os.cpu_count()} cores, "
+        f"{platform.system()}; solver and motions ran {way}."
+    )
+
+
+def load() -> str:
+    """Return a warning if the machine is busy otherwise, or an empty string."""
+    try:
+        busy = os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return ""
+    if busy < 0.5:
+        return ""
+    return (
+        f"The machine is busy (load {busy:.1f}): Blender, which uses all cores, suffers more from "
+        "that than the extension, which uses one, so the ratios flatter us."
+    )
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+# Switching the extension and its handlers on and off, and opening files.
+
 
 Handlers = dict[str, list[Callable[..., None]]]
 
 
-def turn(on: bool) -> None:
+def enable(on: bool) -> None:
     """Register or unregister the extension, if needed."""
     if hasattr(bpy.types.Object, "fabrik") == on:
         return
@@ -45,6 +110,13 @@ def save_file(path: Path) -> None:
     """Save the open file."""
     with quiet():
         bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Give a folder that is deleted afterwards."""
+    with TemporaryDirectory() as name:
+        yield Path(name)
 
 
 def _lists() -> dict[str, Any]:

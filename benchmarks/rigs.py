@@ -1,20 +1,80 @@
-"""Rigs to measure, with a file for each variant and the same animated targets in all of them."""
+"""Chains, targets and rigs that the sections share, with a file for each variant."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import ceil, cos, pi, sin, sqrt
+from math import ceil, cos, dist, hypot, pi, sin, sqrt
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import bpy
 
-from . import extension
-from .chains import TURN, Point, arc
+from .harness import enable, new_file, open_file, save_file
+
+# Chains and targets that the sections share, without Blender.
+#
+# The root of a chain is the origin, and it extends along Z, in metres.
+
+
+Point = tuple[float, float, float]
+
+TURN = 0.5
+"""The angle between the first and the last bone of a chain at rest, in radians."""
+
+
+def arc(count: int, total: float, turn: float = TURN) -> tuple[Point, ...]:
+    """Return the joints of a slightly bent chain of equal bones, ``total`` long."""
+    size = total / count
+    joints = [(0.0, 0.0, 0.0)]
+    for i in range(count):
+        angle = turn * ((i + 0.5) / count - 0.5)
+        _, y, z = joints[-1]
+        joints.append((0.0, y + size * sin(angle), z + size * cos(angle)))
+    return tuple(joints)
+
+
+def direction(random: Random) -> Point:
+    """Return a random unit vector, uniformly distributed."""
+    x, y, z = (random.gauss(0.0, 1.0) for _ in range(3))
+    size = hypot(x, y, z)
+    return (x / size, y / size, z / size)
+
+
+def near_tip(tip: Point, away: float, reach: float, count: int, seed: int) -> list[Point]:
+    """Return random targets at one distance from the tip and less than ``reach`` from the root."""
+    random = Random(seed)
+    found: list[Point] = []
+    while len(found) < count:
+        x, y, z = direction(random)
+        target = (tip[0] + away * x, tip[1] + away * y, tip[2] + away * z)
+        if dist((0.0, 0.0, 0.0), target) < reach:
+            found.append(target)
+    return found
+
+
+def on_sphere(radius: float, count: int, seed: int) -> list[Point]:
+    """Return random targets at one distance from the root."""
+    random = Random(seed)
+    units = [direction(random) for _ in range(count)]
+    return [(radius * x, radius * y, radius * z) for x, y, z in units]
+
+
+def in_cube(half: float, count: int, seed: int) -> list[Point]:
+    """Return random targets, uniform between −half and half on each axis."""
+    random = Random(seed)
+
+    def place() -> float:
+        return random.uniform(-half, half)
+
+    return [(place(), place(), place()) for _ in range(count)]
+
+
+# Rigs to measure, with a file for each variant and the same animated targets in all of them.
+
 
 OURS = "FABRIK IK"
 BLENDERS = "Blender's IK"
@@ -91,24 +151,39 @@ def link(ob: bpy.types.Object) -> bpy.types.Object:
     return ob
 
 
-def build(rig: Rig) -> None:
-    """Make the armature and its targets in a new file, without IK."""
-    scene = extension.new_file()
-    scene.frame_start, scene.frame_end = 1, FRAMES
+BoneRest = tuple[Sequence[float], Sequence[float], str]
+"""The head and the tail of a bone, and the name of its parent; empty for none."""
+
+
+def make_armature(bones: Mapping[str, BoneRest]) -> Any:
+    """Make the armature object, of bones whose parents come first; return it."""
     data: Any = bpy.data.armatures.new("Rig")
     ob = link(bpy.data.objects.new("Rig", data))
     bpy.context.view_layer.objects.active = ob
     bpy.ops.object.mode_set(mode="EDIT")
+    for name, (head, tail, parent) in bones.items():
+        bone = data.edit_bones.new(name)
+        bone.head, bone.tail = head, tail
+        if parent:
+            bone.parent = data.edit_bones[parent]
+            bone.use_connect = bones[parent][1] == head
+    bpy.ops.object.mode_set(mode="OBJECT")
+    return ob
+
+
+def build(rig: Rig) -> None:
+    """Make the armature and its targets in a new file, without IK."""
+    scene = new_file()
+    scene.frame_start, scene.frame_end = 1, FRAMES
     joints = arc(rig.bones, rig.length, rig.turn)
+    bones: dict[str, BoneRest] = {}
     for chain in range(rig.chains):
         x, y, z = rig.root(chain)
-        parent = None
+        places = [(x + a, y + b, z + c) for a, b, c in joints]
         for i in range(rig.bones):
-            bone = data.edit_bones.new(rig.bone(chain, i))
-            bone.head, bone.tail = ((x + a, y + b, z + c) for a, b, c in joints[i : i + 2])
-            bone.parent, bone.use_connect = parent, parent is not None
-            parent = bone
-    bpy.ops.object.mode_set(mode="OBJECT")
+            parent = rig.bone(chain, i - 1) if i else ""
+            bones[rig.bone(chain, i)] = (places[i], places[i + 1], parent)
+    make_armature(bones)
     for chain in range(rig.chains):
         _target(rig, chain)
 
@@ -149,20 +224,20 @@ def save_variants(rig: Rig, folder: Path, more: Callable[[], None] | None = None
         folder: The folder of the files.
         more: Adds something to the scene.
     """
-    extension.turn(False)
+    enable(False)
     build(rig)
     if more is not None:
         more()
-    extension.save_file(folder / f"{FLOOR}.blend")
+    save_file(folder / f"{FLOOR}.blend")
     ob = armature()
     for chain in range(rig.chains):
         con = ob.pose.bones[rig.tip(chain)].constraints.new("IK")
         con.target = bpy.data.objects[target_name(chain)]
-    extension.save_file(folder / f"{BLENDERS}.blend")
-    extension.turn(True)
-    extension.open_file(folder / f"{FLOOR}.blend")
+    save_file(folder / f"{BLENDERS}.blend")
+    enable(True)
+    open_file(folder / f"{FLOOR}.blend")
     add_ours(rig)
-    extension.save_file(folder / f"{OURS}.blend")
+    save_file(folder / f"{OURS}.blend")
 
 
 def add_ours(rig: Rig) -> None:
@@ -179,8 +254,8 @@ def add_ours(rig: Rig) -> None:
 @contextmanager
 def opened(folder: Path, variant: str) -> Iterator[bpy.types.Scene]:
     """Open the file of a variant, with the extension registered only for ours."""
-    extension.turn(variant == OURS)
-    scene = extension.open_file(folder / f"{variant}.blend")
+    enable(variant == OURS)
+    scene = open_file(folder / f"{variant}.blend")
     if variant != FLOOR:
         yield scene
         return

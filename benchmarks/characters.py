@@ -1,0 +1,324 @@
+"""Limbs, bodies and Rigify's human."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from math import atan2, cos, degrees, pi, sin
+from pathlib import Path
+from random import Random
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import bpy
+from mathutils import Quaternion, Vector
+
+from samples.opening import FOLDER, quiet
+
+from .child import in_child
+from .harness import Effort, clocked, enable, new_file, open_file, save_file, temporary_folder
+from .playing import WARM_UP, play, warm_up
+from .report import Bound, Section, Table, ms, times
+from .rigs import BLENDERS, OURS, link, make_armature, opened
+
+# How far limbs bend off their hinge as the pole moves around, compared with Blender's IK.
+
+
+LEGS = 6
+PLACES = 5
+AROUND = 24
+KINDS = (("TWO_BONE", 2), ("FABRIK", 2), ("FABRIK", 3), ("FABRIK", 5), ("CCD", 3))
+
+HINGES_MEANING = """\
+Limbs that lie in a plane, in any direction, with bones of random rolls and lengths: {legs} of \
+each kind, {places} target positions within reach and beyond, {around} positions of the pole \
+around the line to it. “off hinge” is the largest angle in degrees between the hinge of a joint, \
+about which the rest pose bends, as given by the bones on both sides of it. “misses” is how far \
+the tip is from a target within 0.9 of the reach, as a share of the length. Blender's IK has its \
+pole angle set in the rest pose."""
+
+
+def hinges(effort: Effort) -> Section:
+    """Measure all kinds, and Blender's IK on the first of them and on a longer one."""
+    rows: list[list[str]] = []
+    found: list[Bound] = []
+    legs, places = effort.of(LEGS, 1), effort.of(PLACES, 1)
+    for solver, bones in effort.of(KINDS, KINDS[:1]):
+        name = f"{OURS}, {solver}, {bones} bones"
+        off, missed = _hinges_measured(solver, bones, legs, places)
+        rows.append([name, f"{off:.1e}", f"{missed:.1e}"])
+        found.append(Bound(f"{name}: joints off their hinge, in degrees", 0.1, off))
+    for bones in effort.of((2, 3), (2,)):
+        off, missed = _hinges_measured("", bones, legs, places)
+        rows.append([f"{BLENDERS}, {bones} bones", f"{off:.1e}", f"{missed:.1e}"])
+    meaning = HINGES_MEANING.format(legs=legs, places=places, around=AROUND)
+    return Section("Hinges", [Table(meaning, ("limb", "off hinge", "misses"), rows)], goals=found)
+
+
+def _hinges_measured(solver: str, bones: int, legs: int, places: int) -> tuple[float, float]:
+    """Return the largest angle off a hinge, and how far a target in reach is missed at most."""
+    worst = missed = 0.0
+    for number in range(legs):
+        random = Random(number)
+        rig, size = _leg(random, bones, bool(solver))
+        target, pole = (link(bpy.data.objects.new(name, None)) for name in ("Target", "Pole"))
+        _constrain(rig, bones, solver, target, pole)
+        for _ in range(places):
+            share = random.uniform(0.4, 1.1)
+            goal = _direction(random) * size * share
+            target.location = goal
+            for place in _around(goal, size):
+                pole.location = place
+                bpy.context.view_layer.update()
+                shown = rig.evaluated_get(bpy.context.view_layer.depsgraph).pose.bones
+                worst = max(worst, _off_hinge(rig, shown))
+                if share < 0.9:
+                    missed = max(missed, (shown[-1].tail - goal).length / size)
+    return worst, missed
+
+
+def _leg(random: Random, count: int, is_ours: bool) -> tuple[Any, float]:
+    """Make a leg in a new file; return it with its length."""
+    enable(is_ours)
+    new_file()
+    turn = Quaternion([random.gauss(0, 1) for _ in range(4)]).normalized()
+    joints, angle = [Vector()], 0.0
+    for _ in range(count):
+        way = Vector((0.0, sin(angle), cos(angle))) * random.uniform(0.6, 1.4)
+        joints.append(joints[-1] + turn @ way)
+        angle += random.uniform(0.3, 0.9)
+    rig = make_armature(
+        {
+            f"Bone {i}": (head.to_tuple(), tail.to_tuple(), f"Bone {i - 1}" if i else "")
+            for i, (head, tail) in enumerate(pairwise(joints))
+        }
+    )
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone in rig.data.edit_bones:
+        bone.roll = random.uniform(-pi, pi)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    return rig, sum((b - a).length for a, b in pairwise(joints))
+
+
+def _constrain(rig: Any, bones: int, solver: str, target: Any, pole: Any) -> None:
+    tip = f"Bone {bones - 1}"
+    if solver:
+        item = rig.fabrik.constraints.add()
+        item.bone, item.solver, item.target, item.pole_target = tip, solver, target, pole
+        return
+    con = rig.pose.bones[tip].constraints.new("IK")
+    con.target, con.pole_target = target, pole
+    # At this angle what the first bone turns to the pole is what points there at rest.
+    root = rig.data.bones[0]
+    end = rig.data.bones[tip].tail_local
+    axis = end.normalized()
+    knee = root.tail_local
+    front = (knee - axis * knee.dot(axis)).normalized()
+    own = root.matrix_local.to_3x3().inverted() @ front
+    con.pole_angle = Vector((own.x, own.z)).angle_signed(Vector((1.0, 0.0)))
+
+
+def _around(goal: Vector, size: float) -> Iterator[Vector]:
+    axis = goal.normalized()
+    side = axis.orthogonal().normalized()
+    for step in range(AROUND):
+        yield 0.5 * goal + Quaternion(axis, 2 * pi * step / AROUND) @ side * 3.0 * size
+
+
+def _direction(random: Random) -> Vector:
+    return Vector([random.gauss(0, 1) for _ in range(3)]).normalized()
+
+
+def _off_hinge(rig: Any, shown: Any) -> float:
+    """Return the angle in degrees by which any joint is off the axis that it has at rest."""
+    rest = [bone.matrix_local.to_3x3() for bone in rig.data.bones]
+    normal = rest[0].col[1].cross(rest[1].col[1]).normalized()
+    now = [
+        bone.matrix.to_3x3() @ (axes.inverted() @ normal)
+        for bone, axes in zip(shown, rest, strict=True)
+    ]
+    # Vector.angle has no digits for so small ones.
+    return max(degrees(atan2(a.cross(b).length, a.dot(b))) for a, b in pairwise(now))
+
+
+# Whole bodies of the samples: what solving adds to a frame.
+
+
+BODIES = {"humanoid": 0.8, "hand": 1.0}
+"""The samples with constraints that share bones, and how many milliseconds they may add."""
+
+FK = "FK"
+BLOCKS = 4
+
+BODIES_MEANING = """\
+Milliseconds of one `Scene.frame_set` of samples in which several constraints share bones and \
+joints have limits, with all of it and with the constraints disabled. “passes” are how often all \
+frames were played, by turns."""
+
+REST = "the solver takes about a third; the rest is reading, writing and evaluating again"
+
+
+def bodies(effort: Effort) -> Section:
+    """Measure each sample with its constraints, and without."""
+    rows: list[list[str]] = []
+    found: list[Bound] = []
+    for name, most in list(BODIES.items())[: effort.of(None, 1)]:
+        times = _bodies_measured(name, effort)
+        with_ours, without = (median(times[variant]) for variant in (OURS, FK))
+        added = with_ours - without
+        rows.append([name, ms(with_ours), ms(without), ms(added), f"{effort.of(BLOCKS, 1)}"])
+        what = f"{name} (a sample): milliseconds that its constraints add to a frame"
+        found.append(Bound(what, most, 1e3 * added, REST))
+    headings = ("sample", "frame", "disabled", "added", "passes")
+    return Section("Bodies", [Table(BODIES_MEANING, headings, rows)], goals=found)
+
+
+def _bodies_measured(name: str, effort: Effort) -> dict[str, list[float]]:
+    times: dict[str, list[float]] = {OURS: [], FK: []}
+    with temporary_folder() as folder:
+        files = {variant: folder / f"{variant}.blend" for variant in times}
+        enable(True)
+        for variant, file in files.items():
+            open_file(FOLDER / f"{name}.blend")
+            if variant == FK:
+                for ob in bpy.data.objects:
+                    for item in getattr(ob, "fabrik").constraints:  # noqa: B009 - no stub has it
+                        item.enabled = False
+            save_file(file)
+        for _ in range(effort.of(BLOCKS, 1)):
+            for variant, file in files.items():
+                scene = open_file(file)
+                frames = range(scene.frame_start, effort.of(scene.frame_end, 4) + 1)
+                warm_up(scene, scene.frame_start)
+                times[variant] += play(scene, frames)
+    return times
+
+
+# The human of Rigify with its limbs converted, beside the same rig with Blender's IK.
+
+
+FRAMES = 80
+BLOCK = 20
+CONTROL = "hand_ik.L"
+MOST = 0.5
+
+RIGIFY_MEANING = """\
+The rig that Rigify generates from its {kind} meta-rig: {bones} bones, and {count} IK \
+constraints, which our operator converts. Milliseconds of one `Scene.frame_set` with keys on the \
+control of a hand (“frame”), and of an update after that control was moved (“pose”), the variants \
+alternating every {block}. “our handlers” includes evaluations that they cause, which are “of \
+that Blender's”; “own” is the rest."""
+
+WITHOUT = "Rigify is not part of this Blender: not measured."
+
+WHY_NOT = "{count} chains in {bones} bones are read, compared and written from Python"
+
+Work = Callable[[bpy.types.Scene, range], list[float]]
+
+
+def rigify(effort: Effort) -> Section:
+    """Measure frames and posing."""
+    kind = effort.of("human", "basic_human")
+    with temporary_folder() as folder:
+        generated = folder / "generated.blend"
+        if not in_child(generate, kind, str(generated)):
+            return Section("Rigify", [Table(WITHOUT, ("update",), [])])
+        bones, count = _save_variants(generated, folder)
+        rows: list[list[str]] = []
+        found: list[Bound] = []
+        for update, work in (("frame", play), ("pose", _pose)):
+            ours, blenders, handlers, evaluations = _rigify_measured(folder, work, effort)
+            own = handlers - evaluations
+            cells = (ms(ours), ms(blenders), times(ours / blenders))
+            rows.append([update, *cells, ms(handlers), ms(evaluations), ms(own)])
+            what = f"Rigify's {kind}, {update}: milliseconds in our handlers beyond evaluations"
+            found.append(Bound(what, MOST, 1e3 * own, WHY_NOT.format(count=count, bones=bones)))
+    headings = ("update", "ours", "Blender's IK", "ratio", "our handlers", "of that Blender's")
+    meaning = RIGIFY_MEANING.format(kind=kind, bones=bones, count=count, block=BLOCK)
+    return Section("Rigify", [Table(meaning, (*headings, "own"), rows)], goals=found)
+
+
+def generate(kind: str, path: str) -> bool:
+    """Generate a rig and save it; return False if there is no Rigify.
+
+    In a process of its own: with Rigify loaded, wheels of Blender 4 crash or hang at their end.
+    """
+    import addon_utils  # type: ignore[import-not-found]
+
+    operators: Any = bpy.ops
+    if not addon_utils.enable("rigify", default_set=True):
+        return False
+    bpy.ops.wm.read_homefile(use_empty=True)
+    getattr(operators.object, f"armature_{kind}_metarig_add")()
+    operators.pose.rigify_generate()
+    bpy.data.objects.remove(bpy.data.objects["metarig"])
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    return True
+
+
+def _save_variants(generated: Path, folder: Path) -> tuple[int, int]:
+    """Save the rig as it is, and converted; return the numbers of bones and constraints."""
+    enable(True)
+    open_file(generated)
+    bones = len(_rig().pose.bones)
+    count = sum(con.type == "IK" for bone in _rig().pose.bones for con in bone.constraints)
+    bpy.context.view_layer.objects.active = _rig()
+    operators: Any = bpy.ops
+    with quiet():
+        operators.fabrik.convert_from_blender(which="ALL")
+    assert len(_rig().fabrik.constraints) == count
+    _animate()
+    save_file(folder / f"{OURS}.blend")
+    enable(False)
+    open_file(generated)
+    _animate()
+    save_file(folder / f"{BLENDERS}.blend")
+    return bones, count
+
+
+def _rig() -> Any:
+    return bpy.data.objects["rig"]
+
+
+def _animate() -> None:
+    control = _rig().pose.bones[CONTROL]
+    for frame in range(-WARM_UP, FRAMES + 10, 5):
+        control.location = (
+            0.05 * sin(frame),
+            -0.1 + 0.1 * sin(0.3 * frame),
+            0.1 * sin(0.7 * frame),
+        )
+        control.keyframe_insert("location", frame=frame)
+
+
+def _rigify_measured(folder: Path, work: Work, effort: Effort) -> tuple[float, float, float, float]:
+    """Return the medians in seconds: ours, Blender's, our handlers, their evaluations."""
+    whole: dict[str, list[float]] = {OURS: [], BLENDERS: []}
+    spent: list[tuple[float, float]] = []
+    for start in effort.of(range(1, FRAMES, BLOCK), range(1, 2)):
+        frames = effort.of(range(start, start + BLOCK), range(1, 4))
+        for variant, seconds in whole.items():
+            with opened(folder, variant) as scene:
+                work(scene, range(start - WARM_UP, start))
+                if variant == BLENDERS:
+                    seconds += work(scene, frames)
+                    continue
+                with clocked() as clock:
+                    for frame in frames:
+                        seconds += work(scene, range(frame, frame + 1))
+                        spent.append(clock.take())
+    handlers, evaluations = (median(column) for column in zip(*spent, strict=True))
+    return median(whole[OURS]), median(whole[BLENDERS]), handlers, evaluations
+
+
+def _pose(_scene: bpy.types.Scene, places: range) -> list[float]:
+    """Move the control to places that differ, and return the time of each update."""
+    control, layer = _rig().pose.bones[CONTROL], bpy.context.view_layer
+    found: list[float] = []
+    for place in places:
+        control.location.x = 0.1 * sin(place)
+        start = perf_counter()
+        layer.update()
+        found.append(perf_counter() - start)
+    return found
