@@ -198,7 +198,7 @@ class Hip(PrePassBone):
         if not is_same:
             clips = [one.clip for one in stances]
             around = _wider(looked, near)
-            key = fixed, clips, [one.between(around[0], around[-1]) for one in stances]
+            key = fixed, clips, [one.between(around) for one in stances]
             is_near = key == self._key  # The ground has changed elsewhere only.
             self._highest = _within(self._highest, looked if is_near else range(0))
             self._bent_up = _within(self._bent_up, lower if is_near else range(0))
@@ -360,9 +360,11 @@ def _leg_at(stances: Stances, frame: int, follow: Vec) -> Leg:
     """
     clip = stances.clip
     local = min(max(frame - clip.walk.track.start, clip.first), clip.last)
-    seen = stances.foreseen(local + clip.walk.track.start)
-    goal, stands = sub(seen.goal, follow), clip.planted.around(local)[1]
-    return Leg(seen.root, seen.target, goal, clip.walk.track.leg, seen.rise, stands)
+    time = local + clip.walk.track.start
+    seen = stances.foreseen(time)
+    goal = add(seen.goal, scaled(stances.probe.up, stances.arc(time)))
+    stands = clip.planted.around(local)[1]
+    return Leg(seen.root, seen.target, sub(goal, follow), clip.walk.track.leg, seen.rise, stands)
 
 
 def _jolt(feet: Sequence[Stances], time: float) -> Vec:

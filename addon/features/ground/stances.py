@@ -290,6 +290,7 @@ class Stances:
         self._lyings: dict[int, Lying | None] = {}
         self._hangings: dict[int, Lying | None] = {}
         self._edges: dict[int, GroundOffset] = {}
+        self._swings: dict[int, list[shape.Arc]] = {}
         self._needs: dict[int, tuple[Pose, Need]] = {}
         self._last: tuple[Pose, Pose, float] | None = None
 
@@ -332,6 +333,12 @@ class Stances:
             return self._lift(number, local)
         return 0.0
 
+    def arc(self, frame: int) -> float:
+        """Return how much higher it is for obstacles in its swing, as far as the ground counts."""
+        local = min(max(frame - self._start, self.clip.first), self.clip.last)
+        share = self.influence(local)
+        return share * self.lift(local + self._start) if share > 0.0 else 0.0
+
     def raised(self, time: float) -> float:
         """Return how much higher it is for all that is below it, as far as the ground counts."""
         frame = floor(time - self._start)
@@ -349,6 +356,19 @@ class Stances:
 
     def _lift(self, number: int, local: float) -> float:
         """Return how much higher the foot is for obstacles in the swing after a contact."""
+        contacts = self.clip.walk.contacts
+        if number < 0 or number + 1 >= len(contacts):
+            return shape.lift(local, self._arcs(number, local))
+        arcs = self._swings.get(number)
+        if arcs is None:
+            arcs = self._swings[number] = self._arcs(number, local)
+        return shape.lift(local, arcs)
+
+    def _arcs(self, number: int, local: float) -> list[shape.Arc]:
+        """Return the arcs over the obstacles in the swing after a contact.
+
+        They are the same at all times of it, but where a contact before it or after it is unknown.
+        """
         contacts, first, last = self.clip.walk.contacts, self.clip.first, self.clip.last
         swing = max(2, round(SWING * self.clip.walk.track.rate))
         begin, end, near = first - swing, last + swing, swing // 2
@@ -374,7 +394,7 @@ class Stances:
             rise = max(frame - near, min(begin, frame - time), begin - late)
             fall = min(frame + near, max(end, frame + time), end + early)
             arcs.append(shape.Arc(rise, frame, fall, height))
-        return shape.lift(local, arcs)
+        return arcs
 
     def _look_between(self, needs: dict[int, Need], a: int, b: int) -> None:
         """Find the frame at which the foot passes an edge, by bisection."""
@@ -464,8 +484,9 @@ class Stances:
         root = add(pose.place, self.clip.root(local))
         return LegAtFrame(root, target, goal, share * moved.rise)
 
-    def between(self, first: int, last: int) -> tuple[object, ...]:
-        """Return the contacts that its way between two frames depends on, and how it lies there."""
+    def between(self, frames: range) -> tuple[object, ...]:
+        """Return all that its way depends on: how it lies in contacts, and how far it is lifted."""
+        first, last = frames[0], frames[-1]
         around, contacts = self.clip.planted.around, self.clip.walk.contacts
         low, high = around(first - self._start)[0], around(last - self._start)[0] + 1
         found = [self._lying(i) for i in range(max(0, low), min(high + 1, len(contacts)))]
@@ -476,7 +497,7 @@ class Stances:
             begin, end = (floor((frame - self._start) / stride) for frame in (first, last))
             nodes = {self._node(number) for number in range(begin - 1, end + 3)}
             found += [self._hanging(node) for node in sorted(nodes)]
-        return (low, high, *found)
+        return (low, high, *found, *map(self.arc, frames))
 
     def _moved(self, time: float, flat: Pose) -> GroundOffset:
         """Return how the ground moves a foot that is locked on a flat floor."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from math import acos, cos, dist, pi, radians, sin, sqrt
+from math import acos, atan2, cos, dist, pi, radians, sin, sqrt
 
 import pytest
 
@@ -122,3 +122,21 @@ def test_a_bone_that_is_split_to_twist_bends_at_the_elbow_alone(solver: str, pol
         side, wanted = unit(across(elbow, axis)), unit(across(pole, axis))
         assert side is not None and wanted is not None
         assert dot(side, wanted) > cos(radians(0.5))
+
+
+def test_a_knee_with_a_hint_passes_to_the_back_without_a_kink() -> None:
+    """Its ankle stays where it is, and the knee is beside its line, as at mid-stance."""
+    knees: list[Vec] = []
+    for i in range(61):
+        front = 0.012 - 0.0004 * i
+        chain = leg(dist((0.0, 0.0), (0.015, front)), atan2(0.015, front))
+        hint = (0.0, -2.0, -1.0)
+        goal = Goal(chain.joints[-1], hint, 0.0, 1.0, is_hint=True)
+        knee = solve(chain, goal, "TWO_BONE").joints[1]
+        knees.append((knee[0], knee[1], knee[2]))
+    threes = zip(knees, knees[1:], knees[2:], strict=False)
+    bends = [
+        dist((0.0, 0.0), (a[0] - 2 * b[0] + c[0], a[1] - 2 * b[1] + c[1])) for a, b, c in threes
+    ]
+    assert all(knee[1] < 0.0 for knee in knees)
+    assert max(bends) < 1e-4  # A quarter of a step; at a kink it is two.

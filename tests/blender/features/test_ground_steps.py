@@ -353,8 +353,8 @@ def test_foot_clears_what_lies_between_two_frames() -> None:
         go(47 + i / 40)
         if -0.005 < foot(rig, "L").x - slat.location.x < 0.015:
             heights.append(foot(rig, "L").z)
-    assert heights
-    assert all(0.06 + ANKLE - 1e-4 < height < 0.06 + ANKLE + 0.01 for height in heights)
+    assert heights  # The ankle gives a little to spare the knee.
+    assert all(0.06 + ANKLE - 2e-4 < height < 0.06 + ANKLE + 0.01 for height in heights)
 
 
 def test_ground_is_looked_for_no_farther_than_asked() -> None:

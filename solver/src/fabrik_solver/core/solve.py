@@ -44,6 +44,10 @@ KEPT: Final = 3e-3
 """How far the target has to be from the tip for a chain that is slightly bent backward to bend
 forward: a target at its tip leaves it as it is."""
 
+FACED: Final = 0.3
+"""How far a limb faces its hint at least, relative to how far it is beside it, where its pose
+passes from before the line from root to tip to behind it: so it turns there, and has no kink."""
+
 STRAIGHT_ENOUGH: Final = 1e-15
 """How near to full reach a chain of length 1 is solved as straight."""
 
@@ -190,7 +194,7 @@ def _hinted(
     # How much farther the joints are from the axis when it is bent, for bones of one length.
     more = sqrt(max(0.0, chain.outer**2 - after**2) / max(1e-12, chain.outer**2 - before**2))
     aside = scaled(sub(own, scaled(ahead, dot(own, ahead))), 1.0 / max(1.0, more))
-    forward = sqrt(max(0.0, 1.0 - dot(aside, aside)))
+    forward = sqrt(max(0.0, 1.0 - dot(aside, aside)) + FACED * FACED)
     return unit(mix(side, add(aside, scaled(ahead, forward)), share)) or side
 
 

@@ -50,13 +50,13 @@ BENT = 8.0
 LEAST_BEND = 0.01
 """How far a knee is taken to be from the line between hip and ankle at least, in legs."""
 
-LIFTED = 8.0
+LIFTED = 10.0
 """How fast a hip over the ground begins to rise from where its legs hold it, in legs per second
 squared."""
 
 SUNK = 14.0
 """How fast it begins to sink from there, which is about as fast as it would fall. Where it turns it
-accelerates upward by up to 1/(1/8 - 1/14) = 19."""
+accelerates upward by up to 1/(1/10 - 1/14) = 35."""
 
 GENTLE = 30.0
 """The acceleration at which a foot rises over an obstacle if there is time, in legs per second
@@ -157,8 +157,7 @@ class Leg(NamedTuple):
     Attributes:
         root: The animated position of its hip joint.
         target: The animated position of the foot.
-        goal: The position of the foot on the ground, without the arcs over obstacles: the hip does
-            not rise for them.
+        goal: The position of the foot on the ground.
         length: The length of the straight leg.
         rise: How much higher the ground below it is than the floor of the animation.
         stands: Whether it is known to stand.

@@ -18,9 +18,6 @@ that of gravity for a leg of 0.85 m."""
 MOST = 0.01
 """How far an ankle gives at most, in legs."""
 
-UNSEEN = 2e-4
-"""From how far on an ankle gives wholly, in legs."""
-
 FIRM = 0.98
 """How much less an ankle gives above a flat foot, if its knee is bent."""
 
@@ -154,11 +151,6 @@ def moved(aside: float, more: float) -> float:
 
 
 def given(wanted: float, size: float) -> float:
-    """Return how far an ankle gives, of how far its knee wants it to, at most `MOST`.
-
-    What nobody sees is not given.
-    """
+    """Return how far an ankle gives, of how far its knee wants it to, at most `MOST`."""
     most = MOST * size
-    if most <= 0.0:
-        return 0.0
-    return wanted * smooth(abs(wanted) / (UNSEEN * size)) / sqrt(1.0 + (wanted / most) ** 2)
+    return wanted / sqrt(1.0 + (wanted / most) ** 2) if most > 0.0 else 0.0
