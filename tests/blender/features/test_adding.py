@@ -325,7 +325,7 @@ def test_meshes_of_the_character_that_its_importer_selected_are_no_targets(opera
     assert [item.target for item in rig.fabrik.constraints] == [rig]
 
     rig.fabrik.constraints.clear()
-    ball = make_empty((0, -2, 1.5), "Ball")
+    ball = make_empty("Ball", (0, -2, 1.5))
     ball.select_set(True)
     click(rig, "Head")
     assert press(operator) == {"FINISHED"}
