@@ -51,8 +51,9 @@ class Selection(NamedTuple):
 def selection_of(context: bpy.types.Context, others: str, active: str = TIP) -> Selection:
     """Return what is selected: tips of chains, and their target.
 
-    A bone above another one of these belongs to its chain. Importers leave the meshes of a character
-    selected: what the armature deforms is no target, and what else it carries is none of several.
+    A bone above another one of these belongs to its chain. Importers leave the meshes of a
+    character selected: what the armature deforms is no target, and what else it carries is none of
+    several.
 
     Args:
         context: The context.

@@ -17,7 +17,7 @@ from ...editing.constraints import chains_in, is_on
 from ...loop.chain_plan import ChainPlan
 from ...loop.plan import known, partners
 from ...settings.properties import FabrikConstraint, settings
-from ...ui.following import controls_of
+from ...ui.following import controls_of, hangs_on
 
 ON_AXIS = msg(
     "The pole is on the line from root to target, where it has less effect or none: move it aside"
@@ -88,6 +88,8 @@ def owner_of(armature: bpy.types.Object, item: FabrikConstraint, active: str) ->
     index = settings(armature).constraints.find(item.name)
     chain = _chain(armature, index)
     if not active or chain is None or active == item.bone or _is_control(armature, chain, active):
+        return msg("Settings of “{constraint}”", constraint=item.name)
+    if hangs_on(chain, chain.rig.names.index(active)):
         return msg("Settings of “{constraint}”", constraint=item.name)
     if active in {chain.rig.names[bone] for bone in chain.bones}:
         return msg(

@@ -344,6 +344,26 @@ def test_controls_are_named_as_an_animator_calls_the_limb(rigify: Any) -> None:
     assert rigify.data.bones.active.name == "foot IK.L"
 
 
+@pytest.mark.parametrize(
+    ("clicked", "control"), [("hand_ik.L", "hand_fk.L"), ("toe_fk.R", "foot_fk.R")]
+)
+def test_in_fk_the_control_that_is_seen_is_selected(
+    rigify: Any, clicked: str, control: str
+) -> None:
+    rigify.data.collections_all["MCH"].is_visible = False
+    (item,) = add(rigify, clicked)
+    assert item.bone.startswith("MCH-")
+    assert bpy.ops.fabrik.switch() == {"FINISHED"}
+    assert [bone.name for bone in bpy.context.selected_pose_bones] == [control]
+    assert rigify.data.bones.active.name == control
+    update()
+    assert bpy.ops.fabrik.switch() == {"FINISHED"}
+    assert rigify.data.bones.active.name == item.subtarget
+    click(rigify, control)
+    assert bpy.ops.fabrik.ik_clear() == {"FINISHED"}
+    assert not rigify.fabrik.constraints
+
+
 def test_a_generated_limb_whose_switch_is_animated_is_refused_and_left(rigify: Any) -> None:
     parents = [rigify.pose.bones[f"upper_arm_parent.{side}"] for side in "LR"]
     parents[1].keyframe_insert('["IK_FK"]', frame=1)
