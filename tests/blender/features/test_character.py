@@ -140,6 +140,13 @@ def test_the_list_can_be_corrected() -> None:
         bpy.ops.fabrik.character_recognize()
 
 
+def test_the_head_turns_as_far_as_that_of_an_added_look_at() -> None:
+    rig = make_human(keyed=False)
+    set_up(rig)
+    item = next(item for item in rig.fabrik.constraints if item.bone == "head")
+    assert item.look.limit_angle == pytest.approx(math.radians(75.0))
+
+
 def test_own_constraints_and_limits_stay() -> None:
     rig = make_human(keyed=False)
     rig.pose.bones["shin.L"].fabrik_joint.limit_type = "CONE"
