@@ -102,14 +102,14 @@ def clocked() -> Iterator[Clock]:
     What they call is replaced, and not the handlers: some of their work depends on being the last
     ones in Blender's lists.
     """
-    from addon.loop import evaluate, handlers
+    from addon.frame import handlers, update
 
     clock = Clock()
     parts = (
         (handlers, "_before", clock.handlers),
         (handlers, "_restore", clock.handlers),
         (handlers, "_update", clock.handlers),
-        (evaluate, "_update_quietly", clock.evaluations),
+        (update, "_update_quietly", clock.evaluations),
     )
     kept = [getattr(module, name) for module, name, _ in parts]
     for (module, name, spent), call in zip(parts, kept, strict=True):

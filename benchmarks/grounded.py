@@ -208,10 +208,10 @@ def _skates(way: list[tuple[Any, float]], rate: float) -> int:
 
 def _spans(rig: Any, frame: int) -> dict[str, list[tuple[int, int]]]:
     """Return the frame ranges in which the feet are flat, relative to a frame."""
-    from addon.loop import plan
+    from addon.plan import planner
 
     spans: dict[str, list[tuple[int, int]]] = {}
-    for chain in plan.current().chains:
+    for chain in planner.current().chains:
         source: Any = chain.goal_source
         walk = source.walk(chain, rig.fabrik.constraints[chain.item].ground, frame)[0]
         spans[chain.name[-1]] = [(a - frame, b - frame) for a, b in walk.flats]

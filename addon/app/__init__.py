@@ -25,7 +25,8 @@ from ..features import (
     simulation,
     wave,
 )
-from ..loop import handlers, registry
+from ..frame import handlers
+from ..plan import registry
 from ..ui import presets
 from . import keymap, languages, manual, menus, preferences
 

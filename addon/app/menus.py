@@ -9,7 +9,7 @@ import bpy
 
 from ..blender.messages import shown
 from ..editing.constraints import active_constraint, is_in_ik
-from ..loop import plan
+from ..plan import planner
 from ..settings.properties import settings
 from ..ui.adding import MOTION_OPERATORS
 from ..ui.following import shown_armature
@@ -105,7 +105,7 @@ def draw_lock(panel: Any, context: bpy.types.Context) -> None:
 
 
 def _has_constraints(scene: bpy.types.Scene) -> bool:
-    known = plan.known()
+    known = planner.known()
     rigs = known.rigs.values() if known is not None else ()
     try:
         return any(scene.objects.get(rig.object.name) == rig.object for rig in rigs)

@@ -17,6 +17,7 @@ from fabrik_solver.core.vectors import Mat3, Vec, orthonormalize, quat_of
 from .access import pose_bones, rest_bone
 from .errors import ProblemError
 from .rotation import KINDS, SPARSE
+from .session import part
 
 
 class Skeleton:
@@ -283,7 +284,8 @@ class Point:
         self.uid = self.object.session_uid
 
 
-_skeletons: dict[int, Skeleton] = {}
+class Skeletons(dict[int, Skeleton]):
+    """The session's cached skeletons, by the session UID of the armature."""
 
 
 def forget_skeletons(armatures: Collection[bpy.types.ID] | None = None) -> None:
@@ -292,14 +294,15 @@ def forget_skeletons(armatures: Collection[bpy.types.ID] | None = None) -> None:
     Args:
         armatures: The armature data; None for all.
     """
-    for uid, known in list(_skeletons.items()):
+    cached = part(Skeletons)
+    for uid, known in list(cached.items()):
         if armatures is None or known.object.data in armatures:
-            del _skeletons[uid]
+            del cached[uid]
 
 
 def forget_bones() -> None:
     """Release references to the bones of all armatures: Blender may have rebuilt them."""
-    for skeleton in _skeletons.values():
+    for skeleton in part(Skeletons).values():
         skeleton.forget_setters()
 
 
@@ -322,7 +325,7 @@ def have_hidden_bones_changed(depsgraph: bpy.types.Depsgraph) -> bool:
     """
     hidden = [
         known
-        for known in _skeletons.values()
+        for known in part(Skeletons).values()
         if not known.object.evaluated_get(depsgraph).is_evaluated
     ]
     return not all([known.has_same_bones() for known in hidden])
@@ -331,7 +334,7 @@ def have_hidden_bones_changed(depsgraph: bpy.types.Depsgraph) -> bool:
 def skeletons_by_name() -> dict[str, list[Skeleton]]:
     """Return the cached skeletons by the names of their objects and of their armature data."""
     by_name: dict[str, list[Skeleton]] = {}
-    for skeleton in _skeletons.values():
+    for skeleton in part(Skeletons).values():
         for block in (skeleton.object, cast(bpy.types.ID, skeleton.object.data)):
             by_name.setdefault(block.name, []).append(skeleton)
     return by_name
@@ -347,16 +350,16 @@ def have_skeletons_changed(armatures: Collection[bpy.types.ID] | None = None) ->
 
 
 def _known_of(armatures: Collection[bpy.types.ID] | None) -> list[Skeleton]:
-    known = _skeletons.values()
+    known = part(Skeletons).values()
     return [one for one in known if armatures is None or one.object.data in armatures]
 
 
 def skeleton_of(armature: bpy.types.Object) -> Skeleton:
     """Return the skeleton of an armature object, cached until `forget_skeletons`."""
-    skeleton = _skeletons.get(armature.session_uid)
-    if skeleton is None:
-        skeleton = _skeletons[armature.session_uid] = Skeleton(armature)
-    return skeleton
+    cached, uid = part(Skeletons), armature.session_uid
+    if uid not in cached:
+        cached[uid] = Skeleton(armature)
+    return cached[uid]
 
 
 def rebuild_poses() -> None:

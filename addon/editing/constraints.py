@@ -16,10 +16,10 @@ from ..blender.access import session_uid
 from ..blender.errors import ProblemError
 from ..blender.limbs import common_name, limb_length
 from ..blender.skeleton import skeleton_of
-from ..loop import dependencies, plan
-from ..loop.chain_plan import ChainPlan
-from ..loop.registry import MOTIONS
-from ..loop.solving import solve_constraint
+from ..frame.solving import solve_constraint
+from ..plan import dependencies, planner
+from ..plan.chain_plan import ChainPlan
+from ..plan.registry import MOTIONS
 from ..settings.properties import FabrikConstraint, free_name, settings
 from . import offset
 from .defaults import apply_defaults
@@ -63,7 +63,7 @@ def add(
         ProblemError: If the constraint could not work, or would break another one; then nothing
             has changed.
     """
-    plan.discard_if_outdated()
+    planner.discard_if_outdated()
     rig = skeleton_of(armature)
     tip = rig.index[bone]
     length = len(rig.chain_up(tip))
@@ -187,7 +187,7 @@ def problems(with_lag: bool = False) -> dict[tuple[int, int], str]:
         with_lag: Whether following other chains one update late is an error.
     """
     found: dict[tuple[int, int], str] = {}
-    for chain in plan.current().chains:
+    for chain in planner.current().chains:
         problem = chain.problem or (chain.note if with_lag and chain.is_late else "")
         if problem:
             found[chain.rig.uid, chain.item] = problem
@@ -201,7 +201,7 @@ def new_problem(known: Collection[tuple[int, int]], with_lag: bool = False) -> s
 
 def changed(armature: bpy.types.Object) -> None:
     """Update the armature after an edit of its list."""
-    plan.discard()
+    planner.discard()
     dependencies.declare(armature)
     armature.update_tag()
 
@@ -243,7 +243,7 @@ def _reindex_curves(curves: Any, places: Mapping[int, int | None], collection: s
 def chains_in(armature: bpy.types.Object) -> list[ChainPlan]:
     """Return the constraints of an armature, resolved."""
     uid = session_uid(armature)
-    return [chain for chain in plan.current().chains if chain.rig.uid == uid]
+    return [chain for chain in planner.current().chains if chain.rig.uid == uid]
 
 
 def is_in_ik(item: FabrikConstraint) -> bool:

@@ -10,7 +10,7 @@ import bpy
 from ..blender.errors import ProblemError
 from ..blender.messages import joined, msg
 from ..blender.skeleton import skeleton_of
-from ..loop import plan
+from ..plan import planner
 from ..settings.properties import FabrikConstraint, free_name, settings
 from ..settings.values import values_of
 from . import constraints as editing
@@ -67,7 +67,7 @@ def copy_constraint(
 
 
 def _add_copy(armature: bpy.types.Object, bone: str, values: dict[str, Any]) -> str:
-    plan.discard_if_outdated()
+    planner.discard_if_outdated()
     rig = skeleton_of(armature)
     length = len(rig.chain_up(rig.index[bone])) - (0 if values["use_tail"] else 1)
     count = min(values["chain_count"], length)

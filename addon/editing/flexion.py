@@ -34,9 +34,9 @@ from ..blender.limbs import NO_BEND, end_of, named_chain
 from ..blender.moving import place_of
 from ..blender.rotation import channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, skeleton_of, vector
-from ..loop import plan
-from ..loop.bend_side import stored_flexion
-from ..loop.registry import MOTIONS
+from ..plan import planner
+from ..plan.bend_side import stored_flexion
+from ..plan.registry import MOTIONS
 from ..settings.joint_limits import limit_of
 from ..settings.properties import FabrikConstraint, settings
 
@@ -150,7 +150,7 @@ def is_found(bone: Any) -> bool:
 
 def _chains_with(rig: Skeleton, bone: int) -> int:
     """Return the number of chains that bend at the joint above a bone."""
-    chains = plan.current().chains
+    chains = planner.current().chains
     return sum(one.rig.uid == rig.uid and bone in one.bones[1:] for one in chains)
 
 
@@ -309,7 +309,7 @@ def _rest(joint: _Joint) -> Vector | None:
 
 def _pole(joint: _Joint) -> Vector | None:
     armature, bone = joint.armature, joint.bone
-    for chain in plan.current().chains:
+    for chain in planner.current().chains:
         if chain.rig.uid != joint.rig.uid or bone not in chain.bones or chain.pole is None:
             continue
         depsgraph = bpy.context.evaluated_depsgraph_get()

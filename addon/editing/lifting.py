@@ -9,9 +9,9 @@ import bpy
 from fabrik_solver.core.vectors import ORIGIN, Vec, sub
 
 from ..blender.moving import move_to, place_of
-from ..loop.chain_plan import ChainPlan
-from ..loop.solved_scene import SolvedScene
-from ..loop.solving import solve_armatures
+from ..frame.solved_scene import SolvedScene
+from ..frame.solving import solve_armatures
+from ..plan.chain_plan import ChainPlan
 from .constraints import chains_in
 from .playing import updated
 

@@ -12,7 +12,7 @@ from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
 from ..blender.limbs import is_end_by_shape, limb_length
 from ..blender.skeleton import Skeleton, skeleton_of
-from ..loop import plan
+from ..plan import planner
 from .flexion import next_in_limb
 from .helpers import controller_of
 from .known_limbs import ENDS, Body, Limb
@@ -36,7 +36,7 @@ def find_limbs(
     Raises:
         ProblemError: If a bone is not part of a limb.
     """
-    plan.discard_if_outdated()  # Bones may have been renamed.
+    planner.discard_if_outdated()  # Bones may have been renamed.
     body = Body(armature)
     return [_find(body, bone, is_literal) for bone in bones]
 

@@ -12,7 +12,7 @@ from ..blender import animated_values, animation
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
 from ..blender.rotation import AXIS_ANGLE, LOCATION, QUATERNION, SCALE, channel_of, floats
-from ..loop import plan
+from ..plan import planner
 
 CHEAP = {"EMPTY", "CAMERA", "LIGHT", "LIGHT_PROBE", "SPEAKER"}
 """Types of objects whose evaluation costs next to nothing."""
@@ -83,7 +83,7 @@ def staged(
         ProblemError: If an armature stays hidden.
     """
     selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
-    watched = {ob for chain in plan.current().chains for ob in chain.watched}
+    watched = {ob for chain in planner.current().chains for ob in chain.watched}
     kept = {*armatures, *needed, *watched}
     costly = [ob for ob in layer.objects if ob not in kept and _can_be_left_out(ob)]
     hidden = {ob: (ob.hide_get(view_layer=layer), ob.hide_viewport) for ob in armatures}
@@ -158,7 +158,7 @@ def returning(
     """
     frame, subframe = scene.frame_current, scene.frame_subframe
     unkeyed = [(ob, animated_values.values(ob)) for ob in layer.objects if ob.animation_data]
-    posed = [_FkPose(rig.object) for rig in plan.current().rigs.values()]
+    posed = [_FkPose(rig.object) for rig in planner.current().rigs.values()]
 
     def give_back() -> None:
         scene.frame_set(frame, subframe=subframe)
@@ -166,7 +166,7 @@ def returning(
             animated_values.restore(ob, values)
         for one in posed:
             one.restore()
-        plan.discard()
+        planner.discard()
         layer.update()
 
     try:

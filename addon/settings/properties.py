@@ -8,7 +8,7 @@ deleting, undo and library overrides.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import pi
 from typing import TYPE_CHECKING, Any, cast
 
@@ -373,6 +373,11 @@ class FabrikSceneSettings(bpy.types.PropertyGroup):
         options=FIXED,
         update=_redraw_viewports,
     )
+
+
+LISTS: dict[str, Callable[[FabrikSettings], object]] = {}
+"""The lists of armatures besides that of constraints, which features add: by name, a function that
+returns a signature of what the plan uses of it."""
 
 
 def settings(armature: bpy.types.ID) -> FabrikSettings:

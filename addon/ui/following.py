@@ -11,8 +11,8 @@ from ..blender.access import session_uid
 from ..blender.limbs import is_end_of_limb
 from ..blender.listeners import on_invalidate, on_load
 from ..blender.skeleton import skeleton_of
-from ..loop import plan
-from ..loop.chain_plan import ChainPlan
+from ..plan import planner
+from ..plan.chain_plan import ChainPlan
 from ..settings.properties import FabrikConstraint, FabrikSettings, settings
 
 Place = tuple[bpy.types.Object, int]
@@ -162,7 +162,7 @@ def _first(
 def _matching(
     armature: bpy.types.Object | None, is_meant: Callable[[ChainPlan], bool]
 ) -> list[Place]:
-    known = plan.known()
+    known = planner.known()
     return [
         (chain.rig.object, chain.item)
         for chain in (known.chains if known else ())
@@ -183,7 +183,7 @@ def follow(depsgraph: bpy.types.Depsgraph) -> None:
     selection = (session_uid(ob) if ob is not None else 0, bone)
     before = _seen
     if before is not None and before.selection == selection:
-        rig = plan.current().rigs.get(before.armature)
+        rig = planner.current().rigs.get(before.armature)
         now = (0, 0) if rig is None else _shown_in(settings(rig.object))
         if now[1] == before.size:
             _seen = before._replace(item=now[0])

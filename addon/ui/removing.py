@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import bpy
 
 from ..blender.errors import ProblemError
-from ..loop import plan
+from ..plan import planner
 from ..settings.definitions import defined
 from .refusing import Working
 from .selecting import Handle, select_alone
@@ -37,7 +37,7 @@ class Removing(Working):
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Remove it, or say why that is impossible."""
-        plan.current()  # At a redo there is none, as the undo before it has discarded it.
+        planner.current()  # At a redo there is none, as the undo before it has discarded it.
         if reason := self.refusal(context):
             return self.fail(ProblemError(reason))
         return super().execute(context)

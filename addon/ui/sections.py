@@ -10,7 +10,7 @@ import bpy
 from fabrik_solver import SOLVERS
 
 from ..blender.messages import shown
-from ..loop.registry import MOTIONS
+from ..plan.registry import MOTIONS
 from ..settings.properties import FabrikConstraint
 from .layout import Layout
 

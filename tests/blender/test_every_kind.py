@@ -9,6 +9,7 @@ from types import ModuleType
 
 import bpy
 import pytest
+from inside import start
 from rigs import (
     activate,
     add_constraint,
@@ -207,7 +208,6 @@ def test_a_file_that_is_loaded_shows_what_was_saved(kind: Kind, tmp_path: Path) 
 def test_the_extension_disabled_and_enabled_again(
     kind: Kind, addon: ModuleType, tmp_path: Path
 ) -> None:
-    from addon.loop import handlers
 
     kind()
     shown = played()
@@ -222,7 +222,7 @@ def test_the_extension_disabled_and_enabled_again(
         go(4)
     finally:
         addon.register()
-    handlers.start()
+    start()
     go(9)
     assert pose_bits(its_rig()) == shown[9]
     assert fk_of(its_rig()) == fk

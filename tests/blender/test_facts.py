@@ -22,7 +22,9 @@ import addon_utils
 import bpy
 import pytest
 from bpy.app.handlers import persistent
+from inside import PLACES, value_from_curve
 from mathutils import Euler, Matrix, Quaternion, Vector
+from operating import select_bone
 from rendering import rendered
 from rigs import (
     activate,
@@ -42,7 +44,6 @@ from addon.blender.rotation import AXIS_ANGLE, EULER_ORDERS, QUATERNION
 from addon.blender.skeleton import Skeleton, matrix3, vector
 from addon.features.bake.options import FARTHEST
 from addon.features.convert.counterpart import STIFFEST
-from addon.loop import dependencies, unevaluated
 from fabrik_solver import Local, bone_frame
 
 INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
@@ -403,7 +404,7 @@ def test_a_driver_has_a_target_evaluated_that_a_pointer_alone_has_not(
     add_constraint(rig, "B2", target)
     go(6)
     assert evaluated(target).matrix_world.translation.x == pytest.approx(5.0)
-    monkeypatch.setattr(dependencies, "declare", lambda _armature: None)
+    monkeypatch.setattr(*PLACES["declare"], lambda _armature: None)
     rig.driver_remove(dependency_driver.PATH)
     go(11)
     assert evaluated(target).matrix_world.translation.x != pytest.approx(10.0)
@@ -545,6 +546,27 @@ def test_the_first_update_of_a_view_layer_calls_no_handler() -> None:
         rig.update_tag()
         second.update()
         assert calls == ["depsgraph_update_pre", "depsgraph_update_post"]
+
+
+def test_selecting_a_bone_copies_the_pose_of_the_view_layer_that_was_evaluated_last() -> None:
+    """The copy is not evaluated: its channels and its matrices can disagree."""
+    rig = make_chain(1)
+    update()
+    bone = rig.pose.bones[0]
+    channel = bone.path_resolve("rotation_quaternion", False)
+    at_rest = bone.matrix.copy()
+    second = bpy.context.scene.view_layers.new("Second")
+    channel.foreach_set(array("f", (0.0, 1.0, 0.0, 0.0)))  # It tags nothing.
+    second.update()
+    channel.foreach_set(array("f", (1.0, 0.0, 0.0, 0.0)))
+    update()
+    assert evaluated(rig).pose.bones[0].matrix == at_rest != bone.matrix
+
+    select_bone(rig, bone.name)
+    update()
+
+    assert evaluated(rig).pose.bones[0].matrix == bone.matrix != at_rest
+    assert evaluated(rig).pose.bones[0].rotation_quaternion == bone.rotation_quaternion
 
 
 def test_a_script_has_to_tag_an_object_that_it_keys_first_over_strips_of_the_nla(
@@ -713,7 +735,7 @@ def test_f_curves_are_cut_to_the_range_of_a_property_and_switch_on_at_1() -> Non
             assert getattr(evaluated(rig).fabrik.constraints[0], name) == expected
             prop = item.bl_rna.properties[name]
             if prop.type != "ENUM":
-                assert unevaluated._as_property(prop, curve.evaluate(2)) == expected
+                assert value_from_curve(prop, curve.evaluate(2)) == expected
 
 
 def test_a_frame_change_or_an_edited_curve_takes_back_what_was_not_keyed() -> None:

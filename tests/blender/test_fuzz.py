@@ -39,11 +39,11 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from inside import planned
 from rendering import rendered
 from rigs import channels_bits, elsewhere, go, is_finite, pose_bits, shown_bits, update, world_bits
 
 from addon.blender import errors as faults
-from addon.loop import plan
 
 SECONDS = float(os.environ.get("FABRIK_FUZZ", "0")) / 2.0
 """How long to go on; 0 for a few steps that are always the same."""
@@ -375,7 +375,7 @@ def is_lost_by_blenders_ik(rig: bpy.types.Object) -> bool:
 
 def is_late(rig: bpy.types.Object) -> bool:
     """Return whether it is said of an armature that it follows something one update late."""
-    chains = [chain for chain in plan.current().chains if chain.rig.object == rig]
+    chains = planned(rig)
     return any("one update late" in chain.note for chain in chains)
 
 

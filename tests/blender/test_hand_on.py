@@ -2,6 +2,7 @@
 
 import bpy
 import pytest
+from inside import forget, start
 from mathutils import Vector
 from rigs import (
     add_constraint,
@@ -23,7 +24,6 @@ from spiders import make_spider, terrain, walk
 from walkers import flat, make_ground
 
 from addon.features.gait.message import status_message
-from addon.loop import plan
 
 FRAMES = (1, 12, 20)
 RESULTS = ("rna_type", "state", "error", "iterations_used", "message")
@@ -249,7 +249,7 @@ class TestWithoutTheExtension:
         finally:
             addon.register()
 
-        addon.loop.handlers.start()
+        start()
         bpy.data.objects["Dial"].location.y = 0.75
         rig.fabrik.constraints[0].influence = 0.5
         update()
@@ -498,7 +498,7 @@ class TestFromALaterVersion:
             setattr(joint, name, beyond)  # Blender clamps it.
             add_constraint(ob, "B2", target)
         stored_at(rig, JOINT)[name] = beyond
-        plan.discard()
+        forget()
         rig.update_tag()
         update()
         item = rig.fabrik.constraints[0]
@@ -528,7 +528,7 @@ class TestFromALaterVersion:
         terrain()
         walk(rig, 8)
         stored_at(rig, "fabrik.gaits.0")[name] = 99
-        plan.discard()
+        forget()
         rig.update_tag()
         update()
         assert "that this version does not know: choose another one" in status_message(rig, 0)

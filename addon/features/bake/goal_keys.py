@@ -25,9 +25,9 @@ from ...blender.skeleton import Point, vector
 from ...blender.turns import Numbers
 from ...editing.constraints import chains_in
 from ...editing.playing import play
-from ...loop.chain_plan import ChainPlan, Tie, aim_of
-from ...loop.solved_scene import SolvedScene
-from ...loop.solving import solve_armatures
+from ...frame.solved_scene import SolvedScene
+from ...frame.solving import solve_armatures
+from ...plan.chain_plan import ChainPlan, Tie, aim_of
 from .passes import Bake, Draft
 
 

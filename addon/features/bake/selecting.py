@@ -13,11 +13,10 @@ from ...blender.errors import ProblemError, listed
 from ...blender.messages import msg
 from ...blender.rotation import KINDS, channel_of, integers
 from ...blender.skeleton import Skeleton
-from ...loop import plan
-from ...loop.chain_plan import ChainPlan
-from ...loop.pre_pass import PrePassBone
-from ...loop.results import OFF
-from ...loop.tree_plan import Unit
+from ...plan import planner
+from ...plan.chain_plan import ChainPlan, UnitPlan
+from ...plan.pre_pass import PrePassBone
+from ...plan.results import OFF
 from ...settings.properties import settings
 
 ConstraintRef = tuple[bpy.types.Object, int]
@@ -106,7 +105,7 @@ def _with_partners(refs: Sequence[ConstraintRef]) -> list[ConstraintRef]:
     for ob, i in refs:
         if (ob, i) in result:
             continue
-        units = plan.current().units_of.get(ob.session_uid, [])
+        units = planner.current().units_of.get(ob.session_uid, [])
         items, bones, found = {i}, set[int](), 0
         while found < len(items) + len(bones):
             found = len(items) + len(bones)
@@ -121,7 +120,7 @@ def _with_partners(refs: Sequence[ConstraintRef]) -> list[ConstraintRef]:
 
 def posing(armature: bpy.types.Object, bones: Collection[int]) -> list[str]:
     """Return the names of the constraints that pose some of the bones."""
-    units = plan.current().units_of.get(armature.session_uid, [])
+    units = planner.current().units_of.get(armature.session_uid, [])
     items = {item for u in units if not set(bones).isdisjoint(u.bones) for item in _items_of(u)}
     return [settings(armature).constraints[item].name for item in sorted(items)]
 
@@ -130,7 +129,7 @@ def acting(armatures: Collection[bpy.types.Object]) -> set[tuple[int, int]]:
     """Return the valid constraints of armatures that can be on, by armature and index."""
     return {
         (chain.rig.uid, chain.item)
-        for chain in plan.current().chains
+        for chain in planner.current().chains
         if chain.rig.object in armatures
         and not chain.problem
         and _can_be_on(chain.rig.object, chain.item)
@@ -139,7 +138,7 @@ def acting(armatures: Collection[bpy.types.Object]) -> set[tuple[int, int]]:
 
 def working() -> dict[tuple[int, int], str]:
     """Return the names of the valid constraints that can be on, by armature and key."""
-    known = plan.current()
+    known = planner.current()
     return {
         (chain.rig.uid, known.keys[chain.rig.uid][chain.item]): chain.name
         for chain in known.chains
@@ -147,7 +146,7 @@ def working() -> dict[tuple[int, int], str]:
     }
 
 
-def _items_of(unit: Unit) -> set[int]:
+def _items_of(unit: UnitPlan) -> set[int]:
     """Return the constraints that a unit belongs to."""
     if isinstance(unit, PrePassBone):
         return {chain.item for chain in unit.chains}
@@ -155,7 +154,7 @@ def _items_of(unit: Unit) -> set[int]:
 
 
 def _chains() -> dict[tuple[int, int], ChainPlan]:
-    return {(chain.rig.uid, chain.item): chain for chain in plan.current().chains}
+    return {(chain.rig.uid, chain.item): chain for chain in planner.current().chains}
 
 
 def _can_be_on(armature: bpy.types.Object, index: int) -> bool:
@@ -169,7 +168,7 @@ def _picked(armature: bpy.types.Object, chains: list[ChainPlan]) -> BakeSelectio
     rig = chains[0].rig
     pre_pass = [
         unit
-        for unit in plan.current().units
+        for unit in planner.current().units
         if isinstance(unit, PrePassBone) and not set(chains).isdisjoint(unit.chains)
     ]
     members = [*pre_pass, *chains]

@@ -1,6 +1,6 @@
 """Setting up a character that comes without IK, in one step."""
 
-from ...loop.registry import Feature
+from ...plan.registry import Feature
 from ...settings.definitions import group
 from . import operators
 from .settings import FabrikCharacter, FabrikPart

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ...blender.errors import ProblemError
-from ...loop import plan
+from ...plan import planner
 from ..simulation import history, simulate
 from ..simulation.settings import simulation_of
 
@@ -112,7 +112,7 @@ def simulate_outdated(
             for owner, whole in kept.items():
                 history.store(armature, owner, whole.encode())
             simulate.set_range(armature, start, end)
-    plan.discard()
+    planner.discard()
 
 
 def save_histories(path: Path, armatures: Iterable[bpy.types.Object]) -> None:

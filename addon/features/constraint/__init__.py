@@ -1,6 +1,6 @@
 """The list of constraints, and the settings of the one that is shown."""
 
-from ...loop.registry import Feature
+from ...plan.registry import Feature
 from ...ui.following import follow
 from . import draw, limb, operators, panels, presets
 

@@ -9,7 +9,7 @@ import bpy
 from ...blender.messages import CONTEXT, Message, counted, label, msg, shown
 from ...blender.refusals import rest_problem
 from ...editing.constraints import active_constraint
-from ...loop.registry import MOTIONS
+from ...plan.registry import MOTIONS
 from ...settings.properties import FabrikConstraint, settings
 from ...ui.layout import Layout, active_column, draw_bone_of, draw_if, draw_sentence
 from ...ui.refusing import active_armature

@@ -21,8 +21,8 @@ from ...editing.defaults import (
     stored_defaults,
 )
 from ...editing.unused import remove_constraints
-from ...loop import plan
-from ...loop.registry import MOTIONS
+from ...plan import planner
+from ...plan.registry import MOTIONS
 from ...settings.definitions import defined
 from ...settings.properties import SOLVER_ITEMS, FabrikConstraint, settings
 from ...ui.adding import AddWithTargetOperator, MakingControls, Selection, known_objects
@@ -113,7 +113,7 @@ class FABRIK_OT_constraint_add(AddWithTargetOperator, bpy.types.Operator):
         """Add the constraints."""
         # In the redo panel the length is that of the first: each of the others has its own.
         tip: Any = context.active_pose_bone
-        plan.discard_if_outdated()  # Bones may have been renamed.
+        planner.discard_if_outdated()  # Bones may have been renamed.
         rig = skeleton_of(tip.id_data)
         own = limb_length(rig, rig.index[tip.name])
         is_chosen = self.properties.is_property_set("chain_count") and self.chain_count != own

@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 
 from ...blender.access import shown_areas
-from ...loop.write import on_report
+from ...frame.write import on_report
 from ...settings.properties import FabrikConstraint, scene_settings
 from ...ui.following import shown_armature
 from ...ui.layout import ArmaturePanel, Layout

@@ -14,8 +14,8 @@ from ...blender.moving import place_of
 from ...blender.refusals import linked_problem, rest_problem
 from ...blender.skeleton import vector
 from ...editing.constraints import chains_in, is_on
-from ...loop.chain_plan import ChainPlan
-from ...loop.plan import known, partners
+from ...plan.chain_plan import ChainPlan
+from ...plan.planner import known, partners
 from ...settings.properties import FabrikConstraint, settings
 from ...ui.following import controls_of, hangs_on
 

@@ -1,6 +1,6 @@
 """Continuous chains: all frames of a shot are solved together, so that no joint jumps."""
 
-from ...loop.registry import Feature
+from ...plan.registry import Feature
 from ...settings.definitions import fixed, group
 from . import panel
 from .shot import FabrikShot, resolve

@@ -16,7 +16,7 @@ from fabrik_solver.core.vectors import ORIGIN, Quat, Vec, mix, slerp
 from fabrik_solver.motion import codec
 
 from ...blender.messages import msg
-from ...loop.chain_plan import ChainPlan, StartPose
+from ...plan.chain_plan import ChainPlan, StartPose
 from ...settings.definitions import stored
 from ...settings.properties import FabrikConstraint
 from ..simulation import history

@@ -9,14 +9,16 @@ from fabrik_solver import BodyInstant, Candidate, ChainInstant, Instant, seen_fr
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.skeleton import Point
-from ...loop import plan
-from ...loop.chain import SOLVER_NAMES, goal_of, input_of, orientation_of, read_chain, stretch_of
-from ...loop.chain_plan import ChainPlan
-from ...loop.registry import MOTIONS
-from ...loop.solved_pose import SolvedPose
-from ...loop.solved_scene import SolvedScene
-from ...loop.tree import read_tree, solver_input
-from ...loop.tree_plan import TreePlan
+from ...frame.chain import ChainUnit, goal_of, orientation_of, stretch_of
+from ...frame.solved_pose import SolvedPose
+from ...frame.solved_scene import SolvedScene
+from ...frame.solving import present_runs
+from ...frame.tree import TreeUnit
+from ...plan import planner
+from ...plan.chain_plan import ChainPlan
+from ...plan.plan import Plan
+from ...plan.registry import MOTIONS, SOLVER_NAMES
+from ...plan.tree_plan import TreePlan
 from ...settings.joint_limits import ik_settings
 from ...settings.properties import settings
 from ...settings.values import values_of
@@ -47,7 +49,7 @@ class ShotSimulation:
 
     def inputs(self) -> object:
         """Return the joint settings of the bones; the constraint's settings count anyway."""
-        unit = self._unit(plan.current())
+        unit = self._unit(planner.current())
         found: list[object] = []
         if unit is None:
             return found
@@ -60,7 +62,7 @@ class ShotSimulation:
 
     def sources(self) -> list[Source]:
         """Return the bones; their constraints and dependencies count with them."""
-        unit = self._unit(plan.current())
+        unit = self._unit(planner.current())
         if unit is None:
             return [self._armature]
         return [Point(unit.rig.object, unit.rig, bone) for bone in unit.bones]
@@ -101,7 +103,7 @@ class ShotSimulation:
             run = []
         return packed(_filled(poses[:-1], self._bones))
 
-    def _unit(self, now: plan.Plan) -> ShotUnit | None:
+    def _unit(self, now: Plan) -> ShotUnit | None:
         """Return the unit of the constraint; None if it is invalid."""
         for unit in now.units:
             is_own = unit.rig.object == self._armature and self._index in unit.items
@@ -139,10 +141,10 @@ def _before(solved: SolvedScene, unit: ShotUnit) -> SolvedScene:
         for i, one in enumerate(fk.settings)
     ]
     pose = SolvedPose(fk._replace(settings=settings), now)
-    for other in solved.plan.units:
-        if other is unit:
+    for other in present_runs().units:
+        if other.plan is unit:
             break
-        if other.rig.uid == uid and other.last is not None:
+        if other.plan.rig.uid == uid and other.last is not None:
             pose.add(other.last)
     return solved.with_pose(pose)
 
@@ -154,12 +156,14 @@ def _is_continuous(unit: ShotUnit, item: int) -> bool:
 
 def _instant(solved: SolvedScene, unit: ShotUnit) -> Instant | None:
     """Return the problem of a frame; None if the constraints cannot be solved there."""
-    pose = solved.poses[unit.rig.uid]
+    pose, own = solved.poses[unit.rig.uid], present_runs().unit(unit)
     try:
-        if isinstance(unit, TreePlan):
-            given, pulls = solver_input(unit, pose, read_tree(solved, unit))
+        if isinstance(own, TreeUnit):
+            given, pulls = own.given(pose, own.read(solved))
             return BodyInstant(given, pulls) if any(pulls) else None
-        task = read_chain(solved, unit)
+        if not isinstance(own, ChainUnit):
+            return None
+        task = own.read(solved)
         if task is None:
             return None
         from_world = unit.rig.from_world(task.world)
@@ -167,13 +171,13 @@ def _instant(solved: SolvedScene, unit: ShotUnit) -> Instant | None:
             None if task.axes is None else orientation_of(task, task.axes).seen_from(from_world[0])
         )
         return ChainInstant(
-            input_of(unit, pose, task),
+            own.given(pose, task),
             seen_from(from_world, goal_of(task)),
             SOLVER_NAMES[task.settings.solver],
             task.settings.iterations,
             task.settings.tolerance,
             turn,
-            stretch_of(task.settings) if unit.stretches else None,
+            stretch_of(task.settings) if own.plan.stretches else None,
         )
     except (ProblemError, ValueError, ArithmeticError):
         return None
@@ -185,7 +189,7 @@ def shots(armature: bpy.types.Object) -> list[ShotSimulation]:
     continuous = [
         i for i, item in enumerate(items) if is_continuous(item) and item.solver not in MOTIONS
     ]
-    known = plan.known()
+    known = planner.known()
     for unit in known.units if known and continuous else ():
         if unit.rig.object != armature:
             continue

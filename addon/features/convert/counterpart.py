@@ -20,7 +20,7 @@ from ...blender.messages import label, msg
 from ...blender.refusals import joints_problem
 from ...blender.relations import active_constraints
 from ...blender.skeleton import skeleton_of
-from ...loop.registry import MOTIONS
+from ...plan.registry import MOTIONS
 from ...settings.joint_limits import AXES, FREE, ik_settings, joint_problem
 from ...settings.joints import FabrikJoint
 from ...settings.properties import FabrikConstraint

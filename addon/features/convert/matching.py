@@ -19,8 +19,8 @@ from ...blender.limbs import NamedChain
 from ...blender.messages import msg
 from ...blender.skeleton import matrix3, skeleton_of, vector
 from ...editing.flexion import remember, restore_flexions, stored_flexions
-from ...loop import plan
-from ...loop.bend_side import bend_side
+from ...plan import planner
+from ...plan.bend_side import bend_side
 from .poses import (
     Change,
     PoseMatrices,
@@ -227,7 +227,7 @@ def _step(remaining: float, before: float, step: float) -> float:
 
 def _fk_chain(armature: bpy.types.Object, chain: NamedChain, fk: PoseMatrices) -> Chain:
     """Return a chain in its FK pose."""
-    plan.discard_if_outdated()
+    planner.discard_if_outdated()
     rig = skeleton_of(armature)
     tip = rig.index[chain.tip] if chain.tip else -1
     axes = [matrix3(fk[name]) for name in chain.bones]

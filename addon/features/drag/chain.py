@@ -35,8 +35,8 @@ from ...blender.rotation import (
     quaternion,
 )
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
-from ...loop.bend_side import bend_side
-from ...loop.evaluated import Evaluated
+from ...frame.evaluated import Evaluated
+from ...plan.bend_side import bend_side
 from ...settings.joint_limits import ik_settings, joint_problem, joints_of
 
 SOLVER, ITERATIONS, TOLERANCE = "FABRIK", 20, 1e-5

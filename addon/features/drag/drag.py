@@ -15,8 +15,8 @@ from ...blender.messages import msg, recalled
 from ...blender.refusals import linked_problem
 from ...blender.skeleton import Skeleton, skeleton_of
 from ...editing.constraints import chains_in, is_on
-from ...loop import plan
-from ...loop.chain_plan import ChainPlan
+from ...plan import planner
+from ...plan.chain_plan import ChainPlan
 from ...settings.properties import settings
 from .chain import ChainDrag
 from .target import TargetDrag
@@ -63,7 +63,7 @@ def begin(
     if problem := linked_problem(armature):
         raise ProblemError(problem)
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    plan.discard_if_outdated()
+    planner.discard_if_outdated()
     rig = skeleton_of(armature)
     if bone not in rig.index:
         raise ProblemError(

@@ -27,7 +27,7 @@ from ...blender.moving import location_axes_world, owner_of, place_of
 from ...blender.refusals import linked_problem
 from ...blender.relations import active_constraints
 from ...blender.skeleton import Point, vector
-from ...loop.chain_plan import ChainPlan
+from ...plan.chain_plan import ChainPlan
 from ...settings.properties import settings
 
 REACHED = 1e-4

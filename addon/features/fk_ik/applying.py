@@ -13,7 +13,7 @@ from ...blender.errors import ProblemError
 from ...blender.messages import channel_name
 from ...blender.rotation import KINDS, channel_of, mode_of
 from ...editing.playing import updated
-from ...loop.chain_plan import ChainPlan
+from ...plan.chain_plan import ChainPlan
 
 ChannelKey = tuple[str, str]
 """Names of a pose bone and of one of its transform properties."""

@@ -34,9 +34,9 @@ from ...blender.precision import rounding_of
 from ...blender.skeleton import Point, matrix_frame
 from ...editing.lifting import lifts_of
 from ...editing.placing import aim_past, side_of_bend
-from ...loop.bend_side import bend_side
-from ...loop.chain_plan import ChainPlan, offset_turn
-from ...loop.evaluated import Evaluated
+from ...frame.evaluated import Evaluated
+from ...plan.bend_side import bend_side
+from ...plan.chain_plan import ChainPlan, offset_turn
 from ...settings.properties import settings
 from ...settings.values import within_limits
 

@@ -23,10 +23,9 @@ from ...blender.refusals import refuse_unkeyable
 from ...blender.skeleton import Point, Skeleton, matrix_frame
 from ...editing.constraints import chains_in, is_on
 from ...editing.playing import go_to, updated
-from ...loop import plan
-from ...loop.chain_plan import ChainPlan
-from ...loop.evaluated import Evaluated
-from ...loop.tree_plan import Unit
+from ...frame.evaluated import Evaluated
+from ...plan import planner
+from ...plan.chain_plan import ChainPlan, UnitPlan
 from ...settings.properties import settings
 from .applying import posed_channels
 from .span import Span, refuse_unswitchable
@@ -149,9 +148,9 @@ def on_top(chains: Sequence[ChainPlan]) -> list[int]:
     """
     own = {chain.item for chain in chains}
     bones = {bone for chain in chains for bone in chain.bones}
-    units = plan.current().units_of[chains[0].rig.uid]
+    units = planner.current().units_of[chains[0].rig.uid]
 
-    def has_own(among: Sequence[Unit], shared: set[int]) -> bool:
+    def has_own(among: Sequence[UnitPlan], shared: set[int]) -> bool:
         return any(own & set(unit.items) and shared & set(unit.bones) for unit in among)
 
     found: list[int] = []

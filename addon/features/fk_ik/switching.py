@@ -10,7 +10,7 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.messages import CONTEXT, Message, msg
 from ...editing.constraints import is_in_ik
-from ...loop import plan
+from ...plan import planner
 from ...settings.definitions import ItemList, defined
 from ...settings.properties import FabrikConstraint, settings
 from ...ui.choosing import WHICH_ITEMS, chosen, selected_in
@@ -120,7 +120,7 @@ def _animated(
 
 def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
     # Drawing must not make a plan.
-    found = [] if plan.known() is None else selected_in(bpy.context, armature)
+    found = [] if planner.known() is None else selected_in(bpy.context, armature)
     fabrik = settings(armature)
     # One that was chosen in the list, and not by selecting, is meant alone.
     is_one = len(found) < 2 or fabrik.active_index not in found

@@ -21,9 +21,9 @@ from ...blender.rotation import CHANNELS, LOCATION, continuous, mode_of
 from ...blender.skeleton import Point
 from ...editing.constraints import is_on
 from ...editing.playing import updated
-from ...loop import plan
-from ...loop.chain_plan import ChainPlan
-from ...loop.tree_plan import TreePlan
+from ...plan import planner
+from ...plan.chain_plan import ChainPlan
+from ...plan.tree_plan import TreePlan
 from ...settings.muting import full_influence, muting
 from ...settings.properties import settings
 from ...ui.sections import is_exact
@@ -143,7 +143,7 @@ class Snap:
             return None
         others = [
             other.name
-            for other in plan.current().chains
+            for other in planner.current().chains
             if other is not chain and other.pole is not None and _are_same(other.pole, pole)
         ]
         try:
@@ -302,7 +302,7 @@ def snap_to_fk(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
 
 def _start(chain: ChainPlan, indices: Sequence[int]) -> int:
     """Return the index of a chain's first bone that no other active constraint poses as well."""
-    for unit in plan.current().units:
+    for unit in planner.current().units:
         if isinstance(unit, TreePlan) and chain in unit.chains:
             others = [c for c in unit.chains if c is not chain and (c.item in indices or is_on(c))]
             shared = {bone for other in others for bone in other.bones}
@@ -323,7 +323,7 @@ def _refuse_motion(chain: ChainPlan) -> None:
 def _refuse_target(chain: ChainPlan, target: Point, indices: Sequence[int]) -> None:
     _refuse_posed(target)
     refuse_unmovable(target, chain.has_hand)
-    for other in plan.current().chains:
+    for other in planner.current().chains:
         is_among = other.rig is chain.rig and other.item in indices
         if is_among or other.target is None or not _are_same(other.target, target):
             continue
@@ -338,7 +338,7 @@ def _refuse_target(chain: ChainPlan, target: Point, indices: Sequence[int]) -> N
 
 
 def _refuse_posed(point: Point) -> None:
-    if point.skeleton is not None and point.bone in plan.current().posed.get(point.uid, ()):
+    if point.skeleton is not None and point.bone in planner.current().posed.get(point.uid, ()):
         raise ProblemError(
             "“{point}” is posed by a constraint itself and cannot be moved: choose another target",
             point=owner_of(point).name,

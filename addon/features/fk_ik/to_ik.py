@@ -14,7 +14,7 @@ from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import KINDS, channel_of, continuous, mode_of
 from ...editing.constraints import is_on
 from ...editing.playing import updated
-from ...loop.chain_plan import ChainPlan
+from ...plan.chain_plan import ChainPlan
 from ...settings.muting import full_influence, muting
 from .applying import (
     ChannelKey,

@@ -1,6 +1,6 @@
 """Free chains: the head follows the target and drags the rest along."""
 
-from ...loop.registry import Feature
+from ...plan.registry import Feature
 from ...settings.definitions import group
 from . import operators
 from .follow import MOTION, FabrikFollow

@@ -30,9 +30,9 @@ from ...blender.access import session_uid
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.skeleton import Point
-from ...loop import plan
-from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
-from ...loop.results import Report, explanation
+from ...plan import planner
+from ...plan.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Report, Snapshot
+from ...plan.results import explanation
 from ...settings.definitions import fixed, stored
 from ...settings.properties import FabrikConstraint, settings
 from ...settings.values import values_of
@@ -278,7 +278,7 @@ def goal_of(snapshot: Snapshot, chain: ChainPlan) -> Vec:
 
 
 def _planned(armature: bpy.types.Object, index: int) -> ChainPlan | None:
-    known = plan.known()
+    known = planner.known()
     chains = known.chains if known else ()
     return next((c for c in chains if c.item == index and c.rig.object == armature), None)
 

@@ -1,6 +1,6 @@
 """Walking legs: the walks of an armature, from their settings to keys."""
 
-from ...loop.registry import Feature
+from ...plan.registry import Feature
 from ...settings.definitions import BROWSING, OVERRIDABLE, ItemList, defined
 from . import operators
 from .body import bodies_of

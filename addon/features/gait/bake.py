@@ -18,7 +18,7 @@ from ...blender.errors import ProblemError
 from ...blender.rotation import LOCATION, mode_of
 from ...blender.skeleton import matrix_frame
 from ...editing.constraints import changed
-from ...loop import plan
+from ...plan import planner
 from ..bake.goal_keys import TargetBake, TargetBakeResult, TargetChannel, target_channels
 from ..simulation import history
 from .gait_plan import GaitPlan, plans_of
@@ -78,7 +78,7 @@ def bake_gait(
 
 def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, range, RecordedWalk]:
     gait = gait_settings(armature).gaits[index]
-    plan.current()
+    planner.current()
     walking = plans_of(armature)[index]
     if walking.problem:
         raise ProblemError(

@@ -38,9 +38,9 @@ from fabrik_solver.motion.stance import Lean, leaned
 from ...blender.errors import ProblemError
 from ...blender.rotation import LOCATION
 from ...blender.skeleton import Point, Skeleton
-from ...loop.chain_plan import ChainPlan, Snapshot
-from ...loop.pre_pass import PrePassBone
-from ...loop.results import NOTHING, SolveResult
+from ...plan.chain_plan import ChainPlan, Snapshot
+from ...plan.pre_pass import PrePassBone
+from ...plan.results import NOTHING, SolveResult
 from .gait_plan import resolve_gaits
 from .sampling import FootGoal, WalkSample, WalkSampler
 
@@ -117,7 +117,7 @@ class WalkingBone(PrePassBone):
         """Return its channels, the frame of its parent, and that of the armature."""
         rig, pose = self.rig, snapshot.poses[self.rig.uid]
         return (
-            (*pose.fk.bits_of(self.runs, -1), pose.beneath(self.bones)),
+            (*pose.fk_bits(self.runs), pose.beneath(self.bones)),
             WHOLE if self.root_parent < 0 else snapshot.frame(rig, self.root_parent),
             snapshot.world(rig.object, rig.uid),
         )

@@ -20,13 +20,14 @@ from ...blender.character import (
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.rigify import ORIGINAL, fk_switch, use_fk
+from ...blender.session import part
 from ...blender.skeleton import Skeleton, skeleton_of, upright, vector
 from ...editing import constraints as editing
 from ...editing.girth import beside_mesh
 from ...editing.known_limbs import fk_bones
 from ...editing.placing import new_empty
-from ...loop import plan
-from ...loop.registry import MOTIONS
+from ...plan import planner
+from ...plan.registry import MOTIONS
 from ...settings.properties import free_name, settings
 from .gait_plan import plans_of
 from .settings import FabrikGait, gait_settings
@@ -104,8 +105,10 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> AddedGait:
     Raises:
         ProblemError: If the legs cannot walk; then nothing has changed.
     """
-    plan.discard_if_outdated()
-    plan.current_after_writes()  # Legs find constraints of a script by their names.
+    planner.discard_if_outdated()
+    part(
+        planner.Planner
+    ).current_after_writes()  # Legs find constraints of a script by their names.
     rig = skeleton_of(armature)
     character, legs, trunk = _legs(rig, tips)
     if len(legs) < 2:
@@ -136,7 +139,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> AddedGait:
                 high = character.up.dot(_end(rig, leg)) - floor
                 gait.legs[-1].height = max(0.0, high)
         editing.changed(armature)
-        plan.current()
+        planner.current()
         index = len(gait_settings(armature).gaits) - 1
         if problem := problem_of(armature, index):
             remove_gait(armature, index)

@@ -32,9 +32,9 @@ from ...blender.errors import ProblemError
 from ...blender.listeners import on_invalidate
 from ...blender.rays import Ground, Source, ground_of
 from ...blender.skeleton import Skeleton, matrix3, vector
-from ...loop import deferred
-from ...loop.chain_plan import ChainPlan
-from ...loop.resolving import bone_index
+from ...plan.chain_plan import ChainPlan
+from ...plan.deferred import write_later
+from ...plan.resolving import bone_index
 from ...settings.properties import ends_of, settings
 from ...settings.values import check_choices
 from .settings import gait_settings
@@ -362,8 +362,8 @@ def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
             "or remove the leg",
             constraint=leg.constraint,
         )
-    deferred.note(leg, "constraint", items[index].name)
-    deferred.note(leg, "key", items[index].key)
+    write_later(leg, "constraint", items[index].name)
+    write_later(leg, "key", items[index].key)
     return index
 
 

@@ -16,7 +16,7 @@ from fabrik_solver.core.vectors import cross, mat_from_columns, sub, unit
 
 from ...blender.rays import Hit, resolve_ground
 from ...blender.skeleton import vector
-from ...loop.chain_plan import Snapshot
+from ...plan.chain_plan import Snapshot
 
 CORNERS = "\t"
 """The prefix of the entry of a triangle among the names of grounds."""

@@ -13,7 +13,7 @@ from fabrik_solver.motion.stride import LOSE
 from ...blender.errors import listed
 from ...blender.messages import msg
 from ...blender.skeleton import matrix_frame
-from ...loop.chain_plan import ChainPlan
+from ...plan.chain_plan import ChainPlan
 from ...settings.properties import settings
 from ..simulation import history
 from .editing import problem_of

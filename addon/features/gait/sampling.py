@@ -35,8 +35,8 @@ from fabrik_solver.motion.packing import unpacked
 
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
-from ...loop.chain import tip_of
-from ...loop.chain_plan import Aim, ChainPlan, Snapshot
+from ...frame.chain import tip_of
+from ...plan.chain_plan import Aim, ChainPlan, Snapshot
 from ..simulation import history
 from .gait_plan import GaitPlan, transposed
 from .ground_anchor import GroundAnchor, read

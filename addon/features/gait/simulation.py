@@ -18,8 +18,8 @@ from ...blender.animation import animated
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.skeleton import Point
-from ...loop import plan
-from ...loop.chain_plan import Snapshot
+from ...plan import planner
+from ...plan.chain_plan import Snapshot
 from ...settings.values import animated_form, now, plain_of
 from .editing import problem_of
 from .gait_plan import GaitPlan, plans_of
@@ -54,8 +54,8 @@ class WalkSimulation:
     def plan(self) -> GaitPlan:
         """The walk, resolved."""
         if self._index >= len(plans_of(self._armature)):
-            plan.discard()  # A script added the walk, which Blender tells nobody.
-        plan.current()
+            planner.discard()  # A script added the walk, which Blender tells nobody.
+        planner.current()
         return plans_of(self._armature)[self._index]
 
     @property

@@ -1,6 +1,6 @@
 """Feet on the ground: their goals, and the hip over them."""
 
-from ...loop.registry import Feature
+from ...plan.registry import Feature
 from ...settings.definitions import group
 from . import operators
 from .goal import resolve_ground

@@ -15,8 +15,8 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
 from ...blender.rotation import LOCATION
 from ...editing.constraints import chains_in
-from ...loop.chain_plan import ChainPlan
-from ...loop.plan import current
+from ...plan.chain_plan import ChainPlan
+from ...plan.planner import current
 from ...settings.properties import settings
 from ..bake.goal_keys import (
     TargetBake,

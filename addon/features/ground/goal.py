@@ -15,8 +15,8 @@ from fabrik_solver.motion.contacts import Thresholds, floor_level
 
 from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
-from ...loop import plan
-from ...loop.chain_plan import Aim, ChainPlan, Snapshot
+from ...plan import planner
+from ...plan.chain_plan import Aim, ChainPlan, Snapshot
 from ...settings.properties import FabrikConstraint, ends_of, settings
 from ...settings.values import check_choices
 from ..simulation import history
@@ -278,7 +278,7 @@ def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
     standing: list[float] = []
     tilted: list[float] = []
     leg = 0.0
-    for other in plan.current().chains:
+    for other in planner.current().chains:
         if other.rig.uid == chain.rig.uid and isinstance(other.goal_source, GroundGoal):
             if snapshot is None:
                 item = settings(chain.rig.object).constraints[other.item]

@@ -16,7 +16,7 @@ from fabrik_solver.core.vectors import (
 from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion.planted import Pose
 
-from ...loop.chain_plan import Aim
+from ...plan.chain_plan import Aim
 from .probe import Probe
 from .sole import laid
 from .stances import Stances, blended, level

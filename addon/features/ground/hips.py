@@ -29,10 +29,10 @@ from ...blender.messages import msg
 from ...blender.relations import node_at, parents, walk_dependencies
 from ...blender.rotation import LOCATION
 from ...blender.skeleton import Point, Skeleton
-from ...loop.chain_plan import Aim, ChainPlan, Snapshot, aim_of, refuse_connected
-from ...loop.pre_pass import PrePassBone
-from ...loop.resolving import bone_index
-from ...loop.results import NOTHING, SolveResult
+from ...plan.chain_plan import Aim, ChainPlan, Snapshot, aim_of, refuse_connected
+from ...plan.pre_pass import PrePassBone
+from ...plan.resolving import bone_index
+from ...plan.results import NOTHING, SolveResult
 from ...settings.properties import settings
 from .goal import GroundGoal
 from .leg import joints_of, leg_length
@@ -128,7 +128,7 @@ class Hip(PrePassBone):
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
         return HipInput(
-            (*pose.fk.bits_of(self.runs, -1), beneath),
+            (*pose.fk_bits(self.runs), beneath),
             WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent),
             snapshot.world(self.rig.object, self.rig.uid),
             shift,

@@ -22,7 +22,7 @@ from fabrik_solver.motion import knee
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import pivoted
 
-from ...loop.chain_plan import Aim
+from ...plan.chain_plan import Aim
 from .grounded_foot import pose_of
 from .stances import Stances
 

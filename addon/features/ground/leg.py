@@ -28,9 +28,9 @@ from fabrik_solver.core.vectors import (
 )
 
 from ...blender.skeleton import matrix_frame
-from ...loop.chain import tip_of
-from ...loop.chain_plan import ChainPlan, Snapshot
-from ...loop.solved_scene import SolvedScene
+from ...frame.chain import tip_of
+from ...frame.solved_scene import SolvedScene
+from ...plan.chain_plan import ChainPlan, Snapshot
 
 LONGEST_FOOT = 0.5
 """The length from which on a bone is too long for a foot, in legs."""

@@ -9,7 +9,7 @@ import bpy
 
 from ...blender.messages import CONTEXT, counted, msg, shown
 from ...blender.refusals import linked_problem
-from ...loop import plan
+from ...plan import planner
 from ...settings.definitions import defined
 from ...settings.properties import FabrikConstraint, settings
 from ...ui.layout import Layout
@@ -64,7 +64,7 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
 
 def _draw_found_hip(layout: Layout, armature: bpy.types.Object, given: FabrikGround) -> None:
     """Draw which bone is the hip if it is not set."""
-    known = plan.known() if given.use_hip and not given.hip else None
+    known = planner.known() if given.use_hip and not given.hip else None
     for hip in known.units if known else ():
         if isinstance(hip, Hip) and hip.rig.object == armature:
             name = hip.rig.names[hip.bone]
@@ -79,7 +79,7 @@ def _draw_floor(
     height = layout.row()
     height.active = given.use_floor
     height.prop(given, "floor")
-    known = None if given.use_floor else plan.known()
+    known = None if given.use_floor else planner.known()
     for chain in known.chains if known else ():
         if chain.rig.object == armature and chain.name == item.name:
             floor = found_floor(chain)

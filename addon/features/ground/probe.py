@@ -13,7 +13,7 @@ from ...blender.axes import AXES
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.rays import Cast, Ground
-from ...loop.chain_plan import ChainPlan, Snapshot
+from ...plan.chain_plan import ChainPlan, Snapshot
 from ...settings.values import check_animated
 from .settings import FabrikGround
 

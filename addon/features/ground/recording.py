@@ -12,10 +12,12 @@ from fabrik_solver.core.vectors import ORIGIN, Vec, add, dot, rotate, sub
 from ...blender import animation
 from ...blender.access import frame_rate
 from ...blender.skeleton import Point
-from ...loop import plan
-from ...loop.chain_plan import ChainPlan, aim_of
-from ...loop.registry import MOTIONS
-from ...loop.solved_scene import SolvedScene
+from ...frame.solved_scene import SolvedScene
+from ...frame.solving import present_runs
+from ...plan import planner
+from ...plan.chain_plan import ChainPlan, aim_of
+from ...plan.plan import Plan
+from ...plan.registry import MOTIONS
 from ...settings.properties import settings
 from ..simulation import history
 from .goal import GroundGoal
@@ -57,7 +59,7 @@ class FootTrack:
         found = animation.animated(self._armature)
         moving = {path for path, _ in found.keyed | found.driven}
         still = [name for name in SETTINGS if f"{self.owner}.{name}" not in moving]
-        chain = self._chain(plan.current())
+        chain = self._chain(planner.current())
         rest = [_rest(chain, bone) for bone in chain.bones] if chain else []
         offset = [*item.offset_location, *item.offset_rotation] if item.use_offset else []
         return (
@@ -71,7 +73,7 @@ class FootTrack:
 
     def sources(self) -> list[Point]:
         """Return the target, the parent of the leg, and the ground."""
-        chain = self._chain(plan.current())
+        chain = self._chain(planner.current())
         if chain is None:
             return [Point(self._armature)]
         points = [] if chain.target is None else [chain.target]
@@ -118,7 +120,7 @@ class FootTrack:
         rate = frame_rate(bpy.context.scene)
         return packed(Track(self._start, rate, self._leg, self._foot, maker.grounds, maker.samples))
 
-    def _chain(self, now: plan.Plan) -> ChainPlan | None:
+    def _chain(self, now: Plan) -> ChainPlan | None:
         """Return the resolved constraint, None if it is invalid."""
         for chain in now.chains:
             if chain.rig.object == self._armature and chain.item == self._index:
@@ -137,9 +139,12 @@ def _root(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     """Return the animated hip joint of a leg, in world space."""
     world = snapshot.world(chain.rig.object, chain.rig.uid)
     root = point_in(world, snapshot.frame(chain.rig, chain.bones[0])[1])
+    runs = present_runs()
     for unit in snapshot.plan.units:
-        if isinstance(unit, Hip) and chain in unit.chains and unit.last is not None:
-            root = sub(root, cast(HipInput, unit.last.inputs).shift)
+        if isinstance(unit, Hip) and chain in unit.chains:
+            result = runs.unit(unit).last
+            if result is not None:
+                root = sub(root, cast(HipInput, result.inputs).shift)
     return root
 
 

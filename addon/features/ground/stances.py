@@ -32,7 +32,7 @@ from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW
 from fabrik_solver.motion.easing import smooth, smoother
 from fabrik_solver.motion.planted import Leg, Planted, Pose
 
-from ...loop.chain_plan import Snapshot
+from ...plan.chain_plan import Snapshot
 from .probe import Probe
 from .sole import Lying, Need, has_edge, laid, need
 from .track import turn_of_frame

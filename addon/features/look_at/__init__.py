@@ -1,6 +1,6 @@
 """Look-at: chains that rotate so that their last bone points at the target."""
 
-from ...loop.registry import Feature
+from ...plan.registry import Feature
 from ...settings.definitions import group
 from . import operators
 from .look import MOTION, FabrikLook

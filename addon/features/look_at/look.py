@@ -18,8 +18,7 @@ from ...blender.axes import AXES, axis_items
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.skeleton import Point
-from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
-from ...loop.results import Report
+from ...plan.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Report, Snapshot
 from ...settings.definitions import animated, fixed
 from ...settings.properties import FabrikConstraint
 from ...settings.values import check_choices, now

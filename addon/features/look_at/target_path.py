@@ -31,7 +31,7 @@ from ...blender.errors import ProblemError
 from ...blender.relations import active_constraints, parent_of
 from ...blender.rotation import channel_of, mode_of, quaternion
 from ...blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of, vector
-from ...loop.chain_plan import Snapshot
+from ...plan.chain_plan import Snapshot
 
 TOLERANCE = 1e-4
 """The largest distance from the evaluated position, relative to the distance from the origin."""

@@ -25,7 +25,7 @@ from ...editing.bending import hinge_values, rolled_cone
 from ...editing.copying import IK_AXIS, add_with, set_values, values_of
 from ...editing.flexion import Stored, restore_flexions, stored_flexions
 from ...editing.placing import new_empty
-from ...loop.registry import MOTIONS
+from ...plan.registry import MOTIONS
 from ...settings.joint_limits import AXES
 from ...settings.joints import FabrikJoint
 from ...settings.properties import free_name, settings

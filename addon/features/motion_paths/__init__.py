@@ -4,7 +4,7 @@ Blender calculates motion paths in a depsgraph of its own that calls no handlers
 follow the FK pose.
 """
 
-from ...loop.registry import Feature
+from ...plan.registry import Feature
 from . import operators, renewing
 
 FEATURE = Feature(on_update=renewing.note_update)

@@ -14,7 +14,7 @@ from ...blender.precision import UNIT
 from ...blender.relations import active_constraints, moves_with
 from ...blender.skeleton import vector
 from ...editing.playing import play, returning, staged
-from ...loop import plan
+from ...plan import planner
 
 PROJECTED = (5, 0, 0)
 """The first version in which paths in camera space are projected into its image."""
@@ -125,7 +125,7 @@ def paths_of(ob: bpy.types.Object) -> Iterator[Path]:
 
 def is_affected(ob: bpy.types.Object) -> bool:
     """Return whether constraints of ours may move an object, or bones of it."""
-    present = plan.known()  # Panels ask, and drawing must not make a plan.
+    present = planner.known()  # Panels ask, and drawing must not make a plan.
     if present is None or not present.chains or ob.library is not None:
         return False
     if ob.type == "ARMATURE" or (ob.animation_data and ob.animation_data.drivers):

@@ -25,10 +25,10 @@ from ...blender.rotation import quaternion
 from ...blender.skeleton import Skeleton, matrix_frame, vector
 from ...editing.offset import SOLVED
 from ...editing.placing import size_of
-from ...loop.chain_plan import ChainPlan
-from ...loop.evaluated import Evaluated
-from ...loop.plan import Plan, known
-from ...loop.tree_plan import Unit, chains_of
+from ...frame.evaluated import Evaluated
+from ...plan.chain_plan import ChainPlan, UnitPlan
+from ...plan.plan import Plan
+from ...plan.planner import known
 from ...settings.joint_limits import ik_settings
 from ...settings.properties import FabrikConstraint, settings
 from .shell import Shell
@@ -150,7 +150,7 @@ def shown_chains(
             continue
         is_selected = _is_selected(skeleton.object, layer)
         fabrik = settings(skeleton.object)
-        for chain in chains_of(unit):
+        for chain in unit.members:
             item = fabrik.constraints[chain.item] if chain.item < len(fabrik.constraints) else None
             if item is None or item.state not in SOLVED or not item.show_overlay:
                 continue
@@ -181,7 +181,7 @@ def _is_target_selected(chain: ChainPlan, layer: bpy.types.ViewLayer) -> bool:
 
 def _shown(
     plan: Plan,
-    unit: Unit,
+    unit: UnitPlan,
     chain: ChainPlan,
     rig: ShownRig,
     layer: bpy.types.ViewLayer,
@@ -285,7 +285,7 @@ def _elbow(joints: Sequence[Vec]) -> Vec | None:
 
 
 def _shell(
-    plan: Plan, unit: Unit, chain: ChainPlan, rig: ShownRig, joints: Sequence[Vec]
+    plan: Plan, unit: UnitPlan, chain: ChainPlan, rig: ShownRig, joints: Sequence[Vec]
 ) -> Shell | None:
     """Return the reach of a chain, given its joints in armature space.
 
@@ -293,7 +293,7 @@ def _shell(
     """
     if chain.motion is not None or any(
         other.is_root_free and other.bones[0] == unit.bones[0] and rig.item(other).root_weight > 0.0
-        for other in chains_of(unit)
+        for other in unit.members
     ):
         return None
     item = rig.item(chain)
@@ -309,8 +309,8 @@ def _shell(
     return Shell((rig.world[0], middle), outer, max(0.0, 2.0 * max(lengths) - sum(lengths)))
 
 
-def _shares_hand(unit: Unit, chain: ChainPlan) -> bool:
-    others = (other for other in chains_of(unit) if other is not chain)
+def _shares_hand(unit: UnitPlan, chain: ChainPlan) -> bool:
+    others = (other for other in unit.members if other is not chain)
     return any(chain.bones[-1] in other.bones for other in others)
 
 

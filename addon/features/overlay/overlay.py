@@ -19,8 +19,8 @@ from fabrik_solver.core.vectors import Vec, mix
 
 from ...blender.errors import report_once
 from ...blender.messages import COMMA, joined, label, msg, shown
-from ...loop import timing
-from ...loop.handlers import solve_in
+from ...frame import timing
+from ...frame.handlers import solve_in
 from ...settings.properties import STATE_ITEMS, scene_settings
 from ...ui.layout import Layout
 from ...ui.paint import (

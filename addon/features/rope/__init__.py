@@ -1,6 +1,6 @@
 """Ropes: chains that hang between the root and the target."""
 
-from ...loop.registry import Feature
+from ...plan.registry import Feature
 from ...settings.definitions import group
 from . import operators
 from .rope import MOTION, FabrikRope

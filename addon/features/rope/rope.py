@@ -25,8 +25,8 @@ from fabrik_solver.motion.rope_collision import on_plane, on_surface
 from ...blender.errors import ProblemError
 from ...blender.skeleton import Point, vector
 from ...blender.surface import Surface, surface_of
-from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
-from ...loop.results import Report, explanation
+from ...plan.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Report, Snapshot
+from ...plan.results import explanation
 from ...settings.definitions import animated, fixed
 from ...settings.joint_limits import Joints
 from ...settings.properties import FabrikConstraint

@@ -1,6 +1,6 @@
 """Simulations: results that depend on more than one frame, stored in the file."""
 
-from ...loop.registry import Feature
+from ...plan.registry import Feature
 from ...settings.definitions import group
 from . import operators, rendering, timeline
 from .history import note_updates

@@ -17,7 +17,7 @@ from ...blender.access import pose_bones
 from ...blender.relations import active_constraints, walk_dependencies
 from ...blender.rotation import LOCATION, SCALE, channel_of, mode_of
 from ...blender.skeleton import Point
-from ...loop import plan
+from ...plan import planner
 from ...settings.properties import settings
 from ...settings.values import values_of
 
@@ -97,7 +97,7 @@ class Digest:
         for name in sorted(bones):
             for con in active_constraints(pose_bones(ob)[name]):
                 yield from _constraint_targets(con)
-        known = plan.known() if bones else None
+        known = planner.known() if bones else None
         for chain in known.chains if known else ():
             names = frozenset(chain.rig.names[bone] for bone in chain.bones)
             path = f"{OWN}{chain.item}]"

@@ -22,8 +22,9 @@ from ...blender.access import session_uid
 from ...blender.errors import ProblemError
 from ...blender.listeners import on_invalidate
 from ...blender.messages import msg, recalled
-from ...loop import plan
-from ...loop.solved_scene import SolvedScene
+from ...frame.solved_scene import SolvedScene
+from ...plan import planner
+from ...plan.plan import Plan
 from ...settings.properties import settings
 from . import digest
 from .digest import Source
@@ -122,7 +123,7 @@ class History(NamedTuple):
 _decoded: dict[int, dict[str, History | str]] = {}
 """By armature and owner, the decoded history, or why there is none."""
 
-_decoded_for: plan.Plan | None = None
+_decoded_for: Plan | None = None
 
 _fresh: dict[int, dict[str, bool]] = {}
 """By armature, which histories are fresh; dropped when an input is updated."""
@@ -232,12 +233,12 @@ def is_running(armature: bpy.types.Object, owner: str = "") -> bool:
 def running(made: Iterable[tuple[bpy.types.Object, str]]) -> Iterator[None]:
     """Mark owners as being simulated within the block."""
     _running.update((session_uid(armature), owner) for armature, owner in made)
-    plan.discard()
+    planner.discard()
     try:
         yield
     finally:
         _running.clear()
-        plan.discard()
+        planner.discard()
 
 
 def note(history: History, frame: float) -> str:
@@ -259,7 +260,7 @@ def note(history: History, frame: float) -> str:
 
 def state(armature: Any) -> str:
     """Return the state of all histories of an armature together."""
-    known = plan.known()
+    known = planner.known()
     armature = armature.original
     if known is None or _running:
         return NONE
@@ -348,7 +349,7 @@ def _histories(armature: bpy.types.Object) -> dict[str, History]:
 def _history(armature: bpy.types.Object, owner: str) -> History | str:
     """Return the history of an owner, or why there is none; decoded once per plan."""
     global _decoded_for
-    known = plan.known()
+    known = planner.known()
     if known is None:
         return _read(stored(armature, owner))
     if known is not _decoded_for:
@@ -376,7 +377,7 @@ def _read(whole: bytes) -> History | str:
 def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
     """Return by owner whether the histories of an armature are fresh."""
     uid = session_uid(armature)
-    if plan.known() is None:  # The plan is being made.
+    if planner.known() is None:  # The plan is being made.
         return _fresh.get(uid, {})
     if uid not in _fresh:
         _fresh[uid] = {}

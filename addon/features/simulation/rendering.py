@@ -15,7 +15,7 @@ from ...blender.errors import ProblemError, report_once
 from ...blender.messages import msg, shown
 from ...blender.refusals import rest_problem
 from ...editing.playing import finish
-from ...loop import plan
+from ...plan import planner
 from ...ui.paint import MARGIN, Colour, palette, pixel, start_texts, write
 from ...ui.wording import named
 from . import history
@@ -59,7 +59,7 @@ def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
 
 def outdated(scene: bpy.types.Scene) -> list[str]:
     """Return the names of a scene's armatures with outdated simulations."""
-    plan.current()
+    planner.current()
     shown = [ob for ob in scene.objects if ob.type == "ARMATURE" and history.owners(ob)]
     return [ob.name for ob in shown if history.is_due(ob)]
 

@@ -11,8 +11,8 @@ import bpy
 from ...blender.errors import ProblemError
 from ...blender.refusals import rest_problem
 from ...editing.playing import play, returning, staged
-from ...loop import plan
-from ...loop.solving import solve_armatures
+from ...frame.solving import solve_armatures
+from ...plan import planner
 from ...settings.muting import muting
 from ...settings.properties import settings
 from . import history
@@ -53,7 +53,7 @@ class _Run(NamedTuple):
 
     def needed(self) -> dict[bpy.types.Object, set[int]]:
         """Return the constraints that it depends on, by their armature."""
-        plan.current()
+        planner.current()
         return history.digest_of(self.armature, self.one, self.frames).items
 
 
@@ -65,7 +65,7 @@ def simulated(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
 
 def stale(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
     """Return the armatures of a view layer that are outdated or not yet simulated."""
-    plan.current()
+    planner.current()
     history.check_again()  # Scripts may have changed inputs without an update.
     return [ob for ob in simulated(layer) if _is_outdated(ob)]
 
@@ -102,7 +102,7 @@ def simulate(
                 history.store(run.armature, run.one.owner, stored)
             raise
     refused += failed
-    plan.current()
+    planner.current()
     layer.update()
     notes = [note for ob in objects for note in history.notes(ob)]
     return Simulation(len(objects), len(_span(runs)), refused, notes)
@@ -125,12 +125,12 @@ def _passes(
         with _others_muted(level), history.running(made):
             for done in _pass(scene, layer, level):
                 yield (i + done) / len(levels)
-        plan.current()
+        planner.current()
         for run in [run for run in level if not run.refused]:
             key = history.digest_of(run.armature, run.one, run.frames).key()
             found = History(*run.frames, run.one.result(), key)
             history.write(run.armature, run.one.owner, found)
-        plan.discard()
+        planner.discard()
 
 
 def _pass(
@@ -167,7 +167,7 @@ def _others_muted(runs: list[_Run]) -> Iterator[None]:
     """Mute all constraints that the runs do not depend on, which saves most of the time."""
     needed = [run.needed() for run in runs]
     with ExitStack() as muted:
-        for rig in plan.current().rigs.values():
+        for rig in planner.current().rigs.values():
             wanted = set[int]().union(*(items.get(rig.object, ()) for items in needed))
             others = set(range(len(settings(rig.object).constraints))) - wanted
             muted.enter_context(muting(rig.object, others))
@@ -191,7 +191,7 @@ def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list
     """
     runs: list[_Run] = []
     waiting = list(armatures)
-    plan.current()
+    planner.current()
     while waiting:
         ob = waiting.pop(0)
         if problem := rest_problem(ob):
@@ -208,7 +208,7 @@ def clear(armature: bpy.types.Object) -> None:
     """Remove all histories of an armature."""
     for one in history.owners(armature):
         history.store(armature, one.owner, b"")
-    plan.discard()
+    planner.discard()
     armature.update_tag()
 
 

@@ -1,6 +1,6 @@
 """Waves along chains, on top of their pose."""
 
-from ...loop.registry import Feature
+from ...plan.registry import Feature
 from ...settings.definitions import group
 from . import operators
 from .wave import MOTION, FabrikWave

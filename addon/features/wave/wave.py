@@ -13,8 +13,7 @@ from fabrik_solver.motion.wave import Wave, pose_wave
 
 from ...blender.animation import driven
 from ...blender.messages import msg
-from ...loop.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Snapshot
-from ...loop.results import Report
+from ...plan.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Report, Snapshot
 from ...settings.definitions import animated, structure_changed
 from ...settings.properties import FabrikConstraint
 from ...settings.values import now

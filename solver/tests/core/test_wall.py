@@ -51,7 +51,9 @@ assert not {{"bpy", "mathutils", "numpy"}} & sys.modules.keys()
     subprocess.run([sys.executable, "-I", "-S", "-c", program], check=True)
 
 
-@pytest.mark.parametrize("folder", ["app", "blender", "editing", "features", "loop", "ui"])
+@pytest.mark.parametrize(
+    "folder", ["app", "blender", "editing", "features", "frame", "plan", "settings", "ui"]
+)
 def test_the_rest_takes_the_solver_by_its_doors(folder: str) -> None:
     for file in (ADDON / folder).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

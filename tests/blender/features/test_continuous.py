@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import bpy
 import pytest
+from inside import forget
 from rendering import rendered
 from rigs import (
     activate,
@@ -211,14 +212,13 @@ def test_other_chain_and_more_bones_do_not_fit(shot):
 def test_forged_rotations_are_said_and_left_out(shot, number, capsys):
     from addon.features.continuous.shot import packed, unpacked
     from addon.features.simulation import history
-    from addon.loop import plan
 
     rig, item = shot
     owner = "fabrik.constraints[0].shot"
     found = history.data(rig, owner)
     poses = [pose._replace(rotations=((number,) * 4,) * 4) for pose in unpacked(found.blob)]
     history.write(rig, owner, found._replace(blob=packed(poses)))
-    plan.discard()
+    forget()
     rig.update_tag()
     go(5)
     assert item.message == "The simulation does not match the chain: press Simulate"

@@ -7,6 +7,7 @@ from math import sqrt
 
 import bpy
 import pytest
+from inside import forget
 from mathutils import Matrix, Vector
 from rendering import rendered
 from rigs import (
@@ -451,12 +452,11 @@ def test_chain_of_other_bones_is_invalid_in_memory_as_after_loading(empty_file, 
 
 def test_history_of_another_range_than_it_says_is_refused(rig):
     from addon.features.simulation import history
-    from addon.loop import plan
 
     owner = "fabrik.constraints[0].follow"
     found = history.data(rig, owner)
     history.write(rig, owner, found._replace(end=END + 1))
-    plan.discard()
+    forget()
     rig.update_tag()
     update()
     assert "does not match the chain" in rig.fabrik.constraints[0].message
@@ -475,20 +475,19 @@ FORGED = {
 def test_forged_way_is_said_and_left_out(rig, case, capsys):
     from addon.features.free_chain.follow import SimulatedPath
     from addon.features.simulation import history
-    from addon.loop import plan
 
     owner, item = "fabrik.constraints[0].follow", rig.fabrik.constraints[0]
     found = history.data(rig, owner)
     forged = FORGED[case](SimulatedPath.unpacked(found.blob)).packed()
     for blob in (forged, b"", b"x" * 200):
         history.write(rig, owner, found._replace(blob=blob))
-        plan.discard()
+        forget()
         rig.update_tag()
         go(20)
         assert "does not match the chain" in item.message
         assert item.state == "INVALID"
     item.follow.history = item.follow.history[:-8] + b"AAAAAAA="
-    plan.discard()
+    forget()
     rig.update_tag()
     go(20)
     assert item.message == "The simulation is damaged: press Simulate"

@@ -10,6 +10,7 @@ from pathlib import Path
 import bpy
 import pytest
 from humans import make_human
+from inside import forget, plan_made
 from mathutils import Vector
 from rendering import rendered
 from rigs import (
@@ -373,14 +374,13 @@ def test_drawing_makes_no_plan(spider) -> None:
     """To make one is to write to the file, which Blender forbids while it draws."""
     from addon.features.simulation.operators import FABRIK_PT_simulation
     from addon.features.simulation.timeline import bars_of
-    from addon.loop import plan
 
-    plan.discard()
+    forget()
     assert len(bars_of(bpy.context)) == 1
     assert FABRIK_PT_simulation.poll(bpy.context)
     assert spider.fabrik.simulation.message
     assert bpy.ops.fabrik.simulate.poll() and bpy.ops.fabrik.gait_bake.poll()
-    assert plan.known() is None
+    assert plan_made() is None
 
 
 def test_outdated_steps_are_gone_on_with_and_that_is_said(spider) -> None:
@@ -431,7 +431,6 @@ FORGED = {
 def test_forged_steps_are_said_or_harmless(spider, case: str, capsys) -> None:
     from addon.features.gait.sampling import stored_walk
     from addon.features.simulation import history
-    from addon.loop import plan
     from fabrik_solver.motion.packing import packed
 
     owner = "fabrik.gaits[0]"
@@ -439,7 +438,7 @@ def test_forged_steps_are_said_or_harmless(spider, case: str, capsys) -> None:
     history.write(
         spider, owner, found._replace(blob=packed(*FORGED[case](*stored_walk(found.blob))))
     )
-    plan.discard()
+    forget()
     spider.update_tag()
     update()
     for frame in (20, 30):
@@ -456,11 +455,10 @@ def test_forged_steps_are_said_or_harmless(spider, case: str, capsys) -> None:
 
 
 def test_damaged_steps_are_said_and_left_out(spider) -> None:
-    from addon.loop import plan
 
     stored = spider.fabrik.gaits[0].history
     spider.fabrik.gaits[0].history = stored[:200] + b"AAAA" + stored[204:]
-    plan.discard()
+    forget()
     spider.update_tag()
     go(20)
     assert said(spider) == "The simulation is damaged: press Simulate"

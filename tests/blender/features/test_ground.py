@@ -10,6 +10,7 @@ from typing import Any
 
 import bpy
 import pytest
+from inside import forget
 from mathutils import Euler, Matrix, Vector
 from rendering import rendered
 from rigs import (
@@ -53,7 +54,6 @@ from walkers import (
 from addon.blender import meshes
 from addon.blender.rays import Cast, Ground, Hit
 from addon.features.ground import hips
-from addon.loop import plan
 
 LEG = 0.8
 
@@ -973,7 +973,7 @@ def test_ground_that_waves_with_another_armature_is_read_anew(
     go(1)
     found = animated_bits(range(2, 20))
     monkeypatch.setattr(Ground, "state", lambda *_: None)
-    plan.discard()
+    forget()
     go(1)
     assert animated_bits(range(2, 20)) == found
 

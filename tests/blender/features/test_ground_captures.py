@@ -11,6 +11,7 @@ from typing import Any
 import bpy
 import pytest
 from captures import skip_without
+from inside import planned, walk_of
 from mathutils import Matrix, Quaternion, Vector
 from rigs import activate, add_constraint, evaluated, go, link, make_armature, make_empty, update
 from walkers import make_ground, messages, states
@@ -197,11 +198,7 @@ def bends(places: list[Vector]) -> list[float]:
 
 
 def flats(rig: bpy.types.Object, side: str) -> list[tuple[int, int]]:
-    from addon.loop import plan
-
-    chain = next(c for c in plan.current().chains if c.name == f"Leg.{side}")
-    walk, _ = chain.goal_source.walk(chain, rig.fabrik.constraints[chain.item].ground, 1)
-    return walk.flats
+    return walk_of(rig, f"Leg.{side}").flats
 
 
 CASES: dict[str, dict[str, Any]] = {
@@ -438,11 +435,10 @@ def test_hip_shares_a_jolt_of_the_whole_capture_with_the_knees(empty_file: None)
 
 def test_toes_pressed_into_the_floor_as_they_roll_off_do_not_lower_it(empty_file: None) -> None:
     from addon.features.ground.goal import found_floor
-    from addon.loop import plan
 
     rig = captured(press=0.04, hip_height=0.83)
     put_on_ground(rig, plane())
-    assert abs(found_floor(plan.current().chains[0])) < 3e-3
+    assert abs(found_floor(planned(rig)[0])) < 3e-3
 
 
 @pytest.mark.parametrize("is_sitting", [False, True])
@@ -490,10 +486,7 @@ def put_on_plane(
 
 
 def walks(rig: bpy.types.Object) -> list[Any]:
-    from addon.loop import plan
-
-    items = rig.fabrik.constraints
-    return [c.goal_source.walk(c, items[c.item].ground, 1)[0] for c in plan.current().chains]
+    return [walk_of(rig, item.name) for item in rig.fabrik.constraints]
 
 
 @pytest.mark.parametrize("rate", [24, 30, 60])

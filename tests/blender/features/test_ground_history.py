@@ -7,6 +7,7 @@ from pathlib import Path
 
 import bpy
 import pytest
+from inside import forget
 from rigs import activate, go, link, make_empty, pose_bits, update
 from walkers import foot, hills, make_ground, make_walker, simulate, stand
 
@@ -211,21 +212,20 @@ FORGED = (
 def test_forged_track_is_said_and_left_out(forge, capsys) -> None:
     from addon.features.ground.track import packed, unpacked
     from addon.features.simulation import history
-    from addon.loop import plan
 
     rig = walker()
     item, owner = rig.fabrik.constraints[0], "fabrik.constraints[0].ground"
     found = history.data(rig, owner)
     blob = packed(forge(unpacked(found.blob)))
     history.write(rig, owner, found._replace(blob=blob))
-    plan.discard()
+    forget()
     rig.update_tag()
     for frame in (20, 30):
         go(frame)
         assert "not simulated: press Simulate" in item.message
     stored = item.ground.history
     item.ground.history = stored[:100] + b"AAAA" + stored[104:]
-    plan.discard()
+    forget()
     rig.update_tag()
     go(20)
     assert item.message == "The simulation is damaged: press Simulate"
@@ -236,7 +236,6 @@ def test_high_frame_rate_costs_no_more(monkeypatch, capsys) -> None:
     """A foot without contacts is looked at in so many frames a second, not in each of them."""
     from addon.features.ground.track import packed, unpacked
     from addon.features.simulation import history
-    from addon.loop import plan
     from fabrik_solver.motion import ground
 
     rig = walker()
@@ -253,7 +252,7 @@ def test_high_frame_rate_costs_no_more(monkeypatch, capsys) -> None:
         return real(share)
 
     monkeypatch.setattr(ground, "spline_weights", counted)
-    plan.discard()
+    forget()
     rig.update_tag()
     go(20)
     assert calls

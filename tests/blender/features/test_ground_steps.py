@@ -7,6 +7,7 @@ from math import asin, atan, pi, radians, sin
 
 import bpy
 import pytest
+from inside import walk_of
 from mathutils import Matrix, Quaternion, Vector
 from rigs import evaluated, go, tip_world, update, world_location
 from walkers import (
@@ -189,8 +190,6 @@ def test_toes_swing_over_a_stair_calmly() -> None:
 
 def test_ball_is_where_the_toes_begin() -> None:
     """Whatever else hangs on the foot, and wherever the tail of an imported bone is."""
-    from addon.loop import plan
-
     rig = make_walker()
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="EDIT")
@@ -203,8 +202,7 @@ def test_ball_is_where_the_toes_begin() -> None:
     rig.scale = (2, 2, 2)
     stand(rig, make_ground(flat))
     simulate(rig)
-    chain = next(c for c in plan.current().chains if c.name == "Leg.L")
-    walk, _ = chain.goal_source.walk(chain, rig.fabrik.constraints["Leg.L"].ground, 1)
+    walk = walk_of(rig, "Leg.L")
     target = bpy.data.objects["Target.L"].matrix_world.to_3x3()
     end = target @ Vector(walk.track.foot.ball)
     assert (end - Vector((0.3, 0.0, -0.12))).length < 1e-5
@@ -441,17 +439,13 @@ def test_foot_whose_tail_has_the_target_lies_with_both_ends(terrain: Height) -> 
 
 def test_leg_is_as_long_as_the_armature_is_large() -> None:
     """Thresholds that are found by themselves are shares of the leg."""
-    from addon.loop import plan
-
     rig = make_walker()
     stand(rig, make_ground(flat))
     lengths = []
     for size in (1.0, 3.0):
         rig.scale = (size, size, size)
         simulate(rig)
-        chain = next(c for c in plan.current().chains if c.name == "Leg.L")
-        walk, _ = chain.goal_source.walk(chain, rig.fabrik.constraints["Leg.L"].ground, 1)
-        lengths.append(walk.track.leg)
+        lengths.append(walk_of(rig, "Leg.L").track.leg)
     assert abs(lengths[1] - 3.0 * lengths[0]) < 1e-5
 
 

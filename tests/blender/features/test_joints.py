@@ -10,6 +10,7 @@ from typing import Any
 import bpy
 import pytest
 from hinges import KEPT, PLACES, assert_in_hinge, hinge_angle, swing_and_twist, turn_of
+from inside import forget, make_plan
 from layouts import Layout, classes
 from mathutils import Euler, Quaternion, Vector
 from rigs import (
@@ -315,8 +316,6 @@ def test_one_locked_axis_lets_the_others_turn() -> None:
     ],
 )
 def test_a_change_of_blenders_settings_counts_at_the_next_update(name: str, value: Any) -> None:
-    from addon.loop import plan
-
     rigs = [make_chain(3, f"Rig{i}") for i in range(2)]
     target = make_empty(location=(0.6, 1.5, 0.8))
     for rig in rigs:
@@ -326,11 +325,11 @@ def test_a_change_of_blenders_settings_counts_at_the_next_update(name: str, valu
         add_constraint(rig, "B2", target)
     setattr(rigs[1].pose.bones["B1"], name, value)
     update()
-    before, made = pose_bits(rigs[0]), plan.current()
+    before, made = pose_bits(rigs[0]), make_plan()
     setattr(rigs[0].pose.bones["B1"], name, value)
     update()
     assert pose_bits(rigs[0]) == pose_bits(rigs[1]) != before
-    assert plan.current() is made, "the plan holds no number of these"
+    assert make_plan() is made, "the plan holds no number of these"
 
 
 def test_blenders_settings_can_be_animated() -> None:
@@ -485,7 +484,6 @@ def test_the_pose_does_not_depend_on_where_the_target_was() -> None:
 
 @pytest.mark.parametrize("before", ["NONE", "HINGE", "CONE"])
 def test_a_limit_that_a_script_sets_counts_at_the_next_update(before: str) -> None:
-    from addon.loop import plan
 
     rig = make_chain(3)
     reaching(rig, "B2")
@@ -511,7 +509,7 @@ def test_a_limit_that_a_script_sets_counts_at_the_next_update(before: str) -> No
         setattr(joint, name, value)
         update()
         seen.append(pose_bits(rig))
-        plan.discard(skeletons=True)
+        forget()
         rig.update_tag()
         update()
         assert pose_bits(rig) == seen[-1], f"{name} was not looked at"

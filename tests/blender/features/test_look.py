@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import bpy
 import pytest
+from inside import forget
 from mathutils import Euler, Matrix, Vector
 from operating import click_bone
 from rendering import rendered
@@ -27,8 +28,6 @@ from rigs import (
     update,
     world_location,
 )
-
-from addon.loop import plan
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -656,7 +655,7 @@ def test_its_settings_are_read_again_where_they_are_animated(
     for frame in (1, 2, 3, 5):
         go(frame)
         seen.append(shown_bits(rig))
-        plan.discard(skeletons=True)
+        forget()
         rig.update_tag()
         update()
         assert shown_bits(rig) == seen[-1]

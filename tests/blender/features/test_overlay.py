@@ -6,12 +6,14 @@ import math
 from collections.abc import Iterator
 from math import dist, radians
 from pathlib import Path
+from time import perf_counter
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import bpy
 import pytest
 import rigs
+from inside import forget, plan_made, replaced, solver_calls
 from mathutils import Matrix, Quaternion, Vector
 from rigs import add_constraint, evaluated, make_armature, make_empty, tip_world, update
 from spiders import END, key_body, make_floor, make_spider, walk
@@ -449,18 +451,17 @@ def test_it_is_there_again_after_undo_and_after_loading(
 def test_it_stays_when_a_plan_is_made_and_nothing_solved(
     shown: Any, rig: Any, stretch: bool
 ) -> None:
-    from addon.loop import plan
 
     rig.fabrik.constraints[0].use_stretch = stretch
     rig.pose.bones["B0"].scale = (1.1, 1.1, 1.1)
     bpy.data.objects["Target"].location = (0, 0, 2.6)
     update()
-    before, known = shown(), plan.known()
+    before, known = shown(), plan_made()
     assert before[0].shell.outer > 2.2
-    plan.discard()
+    forget()
     bpy.context.scene.fabrik.show_overlay = False  # Which updates the scene, and no armature.
     update()
-    assert plan.known() not in (None, known)
+    assert plan_made() not in (None, known)
     assert shown() == before
 
 
@@ -468,11 +469,10 @@ def test_it_stays_when_a_plan_is_made_and_nothing_solved(
 
 
 def test_showing_makes_no_plan(shown: Any, rig: Any) -> None:
-    from addon.loop import plan
 
-    plan.discard(skeletons=True)
+    forget()
     assert shown() == []
-    assert plan.known() is None
+    assert plan_made() is None
 
 
 def test_showing_writes_nothing_and_has_nothing_evaluated(
@@ -507,19 +507,17 @@ def file_bits(rig: Any) -> list[Any]:
     return [rigs.channels_bits(rig), rigs.pose_bits(rig), rigs.shown_bits(rig), bones, items]
 
 
-def test_turning_it_on_and_off_solves_nothing(shown: Any, rig: Any, monkeypatch: Any) -> None:
-    from addon.loop import plan, solving
+def test_turning_it_on_and_off_solves_nothing(shown: Any, rig: Any) -> None:
 
     update()
-    known = plan.known()
-    solved: list[Any] = []
-    monkeypatch.setattr(solving, "solve_chain", lambda *given: solved.append(given))
-    for is_on in (False, True):
-        rig.fabrik.constraints[0].show_overlay = is_on
-        update()
-        assert len(shown()) == is_on
-    assert solved == []
-    assert plan.known() is known
+    known = plan_made()
+    with solver_calls() as solved:
+        for is_on in (False, True):
+            rig.fabrik.constraints[0].show_overlay = is_on
+            update()
+            assert len(shown()) == is_on
+    assert not solved
+    assert plan_made() is known
 
 
 def test_the_switches_are_on_at_first_and_cannot_be_keyed(rig: Any) -> None:
@@ -811,20 +809,16 @@ def test_the_corner_tells_how_the_chains_do(overlay: Any, shown: Any) -> None:
     assert overlay.report(context, []) == []
 
 
-def test_time_is_taken_only_of_updates_that_were_asked_for(
-    overlay: Any, rig: Any, monkeypatch: Any
-) -> None:
-    from addon.loop import handlers, timing
-
+def test_time_is_taken_only_of_updates_that_were_asked_for(overlay: Any, rig: Any) -> None:
     times: Iterator[float] = iter((10.0, 12.5))
     clock = lambda: next(times)  # noqa: E731
+    timing = overlay.timing
     timing.forget()
-    monkeypatch.setattr(handlers, "perf_counter", clock)
-    monkeypatch.setattr(timing, "perf_counter", clock)
-    rig.update_tag()
-    update()  # It would take a time that nobody asked for.
-    assert timing.last() is None
-    rig.update_tag()
-    update()
+    with replaced(perf_counter, clock):
+        rig.update_tag()
+        update()  # It would take a time that nobody asked for.
+        assert timing.last() is None
+        rig.update_tag()
+        update()
     assert not timing.is_asked
     assert timing.last() == 2.5

@@ -13,6 +13,7 @@ import pytest
 from damage import damages
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from inside import forget, planned, solver_calls
 from rigs import (
     activate,
     add_constraint,
@@ -59,16 +60,12 @@ class Places:
         return round(self.armature.noted.weight, 3)
 
     def sources(self):
-        from addon.loop import plan
-
-        chain = next(c for c in plan.current().chains if c.rig.object == self.armature)
+        chain = planned(self.armature)[0]
         ground = bpy.data.objects.get("Ground")
         return [chain.target, *([ground] if ground else [])]
 
     def start(self, snapshot):
-        from addon.loop import plan
-
-        self.chain = next(c for c in plan.current().chains if c.rig.object == self.armature)
+        self.chain = planned(self.armature)[0]
 
     def step(self, snapshot):
         from addon.blender.errors import ProblemError
@@ -412,10 +409,9 @@ def test_clear_forgets_it(rig):
 
 def put(rig, stored):
     """Store bytes as a damaged file would hold them."""
-    from addon.loop import plan
 
     rig.noted.history = stored
-    plan.discard()
+    forget()
     rig.update_tag()
     update()
 
@@ -626,19 +622,14 @@ def test_names_do_not_count_so_that_copies_and_links_are_as_good(rig, tmp_path):
     assert state(override) == "FRESH"
 
 
-def test_chains_that_make_no_difference_are_not_solved_in_the_pass(rig, monkeypatch):
-    from addon.loop import solving
-
+def test_chains_that_make_no_difference_are_not_solved_in_the_pass(rig):
     other = make_chain(3, "Other")
     add_constraint(other, "B2", bpy.data.objects["Target"])
     update()
     activate(rig)
-    solved = []
-    solve = solving.solve_chain
-    counting = lambda *given: solved.append(given) or solve(*given)  # noqa: E731
-    monkeypatch.setattr(solving, "solve_chain", counting)
     before = everything_bits()
-    simulate()
+    with solver_calls() as solved:
+        simulate()
     # Each armature once, as everything is given back.
     assert len(solved) <= 4
     assert everything_bits() == before

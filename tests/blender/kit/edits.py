@@ -7,6 +7,7 @@ from functools import partial
 from math import isfinite
 
 import bpy
+from inside import start
 from rendering import witnessed
 from rigs import (
     activate,
@@ -667,7 +668,7 @@ def switch_off_and_on(step):
             go(step.frame())
     finally:
         addon.register()
-    addon.loop.handlers.start()
+    start()
 
 
 STEPS_BY_NAME = {

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from math import cos, pi, radians, sin
 
 import bpy
+from inside import walk_of
 from mathutils import Vector
 from rigs import activate, add_constraint, curves, make_armature, make_empty, tip_world
 from shapes import make_terrain
@@ -130,12 +131,9 @@ def hip(rig: bpy.types.Object) -> Vector:
 
 def contacts(rig: bpy.types.Object, side: str) -> list[tuple[int, int]]:
     """Return the frame ranges of the detected contacts of a foot."""
-    from addon.loop import plan
-
-    chain = next(c for c in plan.current().chains if c.rig.object == rig and side in c.name)
-    item = rig.fabrik.constraints[chain.item]
-    walk, _ = chain.goal_source.walk(chain, item.ground, 1)
-    return walk.spans
+    return walk_of(
+        rig, next(item.name for item in rig.fabrik.constraints if side in item.name)
+    ).spans
 
 
 def states(rig: bpy.types.Object) -> set[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import bpy
 import pytest
+from inside import PLACES, forget, make_plan
 from rigs import (
     activate,
     add_constraint,
@@ -22,7 +23,6 @@ from rigs import (
 )
 
 from addon.blender import errors as faults
-from addon.loop import lookahead, order, plan, read, resolving, solving
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -71,30 +71,26 @@ def failing(original: Callable[..., Any], fails: Callable[..., bool]) -> Callabl
     return one
 
 
-def is_right(chain: Any, *_: object) -> bool:
-    return chain.name == "Rig R"
+def break_at(patch: pytest.MonkeyPatch, place: str, fails: Callable[..., bool]) -> None:
+    owner, name = PLACES[place]
+    patch.setattr(owner, name, failing(getattr(owner, name), fails))
 
 
-WAYS: dict[str, tuple[object, str, Callable[..., bool]]] = {
-    "plan": (resolving, "_resolve_joints", is_right),
-    "order": (order.Order, "_needs", lambda _, chain, *more: is_right(chain)),
-    "read": (solving, "read_chain", lambda _, chain: is_right(chain)),
-    "solve": (solving, "solve_chain", is_right),
-}
-"""Where a chain can fail."""
+def is_right(given: Any) -> bool:
+    """Return whether something is the right chain's plan, or its unit."""
+    return getattr(getattr(given, "plan", given), "name", "") == "Rig R"
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("place", ("resolve", "order", "read a chain", "solve a chain"))
 def test_a_chain_that_fails_costs_no_other(
     rigs: list[Any],
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
-    way: str,
+    place: str,
 ) -> None:
-    module, name, fails = WAYS[way]
-    plan.discard()
+    forget()
     with monkeypatch.context() as patch:
-        patch.setattr(module, name, failing(getattr(module, name), fails))
+        break_at(patch, place, lambda *given: any(map(is_right, given)))
         move_all()
         for frame in (2, 3, 4):
             go(frame)
@@ -113,7 +109,7 @@ def test_a_chain_that_fails_costs_no_other(
             assert tip_error(rig, "Lower.L", bpy.data.objects[f"{rig.name} L"]) < 1e-3
     printed = "".join(capfd.readouterr())
     assert printed.count("RuntimeError: made to fail") == printed.count("Traceback") == 1
-    plan.discard()
+    forget()
     move_all()
     assert set(states().values()) == {"REACHED"}
 
@@ -126,26 +122,17 @@ def move_all() -> None:
     update()
 
 
-ARMATURE_WAYS: dict[str, tuple[object, str]] = {
-    "look": (read.SceneSnapshot, "_read"),
-    "look ahead": (read.SnapshotAhead, "_read"),
-}
-
-
-@pytest.mark.parametrize("way", ARMATURE_WAYS)
+@pytest.mark.parametrize("place", ("read an armature", "read an armature ahead"))
 def test_an_armature_that_cannot_be_read_costs_no_other(
-    rigs: list[Any], monkeypatch: pytest.MonkeyPatch, way: str
+    rigs: list[Any], monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    module, name = ARMATURE_WAYS[way]
-    if way == "look":  # Only what Blender evaluates is read then.
+    if place == "read an armature":  # Only what Blender evaluates is read then.
         rigs[0].pose.bones["Root"].constraints.new("LIMIT_SCALE")
         rigs[1].pose.bones["Root"].constraints.new("LIMIT_SCALE")
         update()
     fk = channels_bits(rigs[0])
     with monkeypatch.context() as patch:
-        original = getattr(module, name)
-        fails = failing(original, lambda _, uid, reader, *__: reader.rig.object == rigs[0])
-        patch.setattr(module, name, fails)
+        break_at(patch, place, lambda _, uid, reader, *__: reader.rig.object == rigs[0])
         move_all()
         assert states() == {
             "Rig L": "INVALID",
@@ -166,7 +153,7 @@ def test_a_body_that_fails_is_invalid_whole(
         item.chain_count = 3
     update()
     with monkeypatch.context() as patch:
-        patch.setattr(solving, "solve_tree", failing(solving.solve_tree, lambda *_: True))
+        break_at(patch, "solve a body", lambda *_: True)
         move_all()
         assert list(states().values()) == ["REACHED", "REACHED", "INVALID", "INVALID"]
     move_all()
@@ -261,12 +248,8 @@ def test_what_is_removed_costs_no_other(
 def test_what_cannot_be_foreseen_for_a_fault_is_solved_after(
     rigs: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        lookahead._DependencyWalk,
-        "knows",
-        failing(lookahead._DependencyWalk.knows, lambda *_: True),
-    )
-    plan.discard()
+    break_at(monkeypatch, "foresee", lambda *_: True)
+    forget()
     for rig in rigs:
         rig.update_tag()
     update()
@@ -279,8 +262,7 @@ def test_state_is_asked_for_while_references_are_dead() -> None:
     rig = make_chain(3)
     add_constraint(rig, "B2", make_empty())
     update()
-    from addon.loop import plan
 
-    plan.discard()
+    forget()
     bpy.data.objects.remove(rig)
-    assert plan.current().chains == []
+    assert make_plan().chains == []

@@ -9,6 +9,7 @@ from functools import partial
 
 import bpy
 import pytest
+from inside import PLACES, count, forget, start
 from rendering import rendered
 from rigs import (
     activate,
@@ -24,8 +25,6 @@ from rigs import (
     pose_bits,
     update,
 )
-
-from addon.loop import plan
 
 KEYS = (1, 20, 40)
 
@@ -472,7 +471,7 @@ def test_extension_switched_off_shows_fk_and_comes_back(addon, kind, influence, 
             assert pose_bits(rig) == pose_bits(twin)
     finally:
         addon.register()
-    addon.loop.handlers.start()
+    start()
 
     assert pose_bits(rig) == solved
     assert_same(rig, twin)
@@ -491,13 +490,13 @@ def breaks(*_, **__):
 @pytest.mark.parametrize(
     "place",
     (
-        "solving._result",
-        "solving.solve_chain",
-        "write.PoseWriter.compose",
-        "evaluate.write_pose",
-        "evaluate.write_reports",
-        "evaluate._is_shown",
-        "evaluate._evaluate_again",
+        "solve",
+        "solve a chain",
+        "compose",
+        "write",
+        "write reports",
+        "compare",
+        "evaluate",
     ),
 )
 def test_error_in_a_handler_leaves_fk(addon, kind, is_keyed, place, monkeypatch, capfd):
@@ -505,7 +504,7 @@ def test_error_in_a_handler_leaves_fk(addon, kind, is_keyed, place, monkeypatch,
     solved = pose_bits(rig)
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"addon.loop.{place}", breaks)
+        patch.setattr(*PLACES[place], breaks)
         for frame in (9, 13, 25):
             go(frame)
             assert_same(rig, twin)
@@ -533,18 +532,15 @@ def distance_of(first, second):
 def test_error_half_way_through_writing_leaves_fk(kind, is_keyed, monkeypatch, capfd):
     """The second armature, or the second channel, cannot be written."""
     rig, twin = make(kind, is_keyed=is_keyed)
-    import addon.loop.write as write
-
-    real, calls = write.set_channel, []
+    calls = []
 
     def every_second(*given):
         calls.append(given)
         if len(calls) % 2 == 0:
             raise BreakdownError
-        real(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(write, "set_channel", every_second)
+        count(patch, "write a channel", every_second)
         for frame in (9, 13, 25):
             go(frame)
             assert_same(rig, twin)
@@ -676,7 +672,7 @@ def test_handler_of_others_that_keys_keys_fk(kind, is_keyed, name, has_update, i
             assert_same(rig, twin)
         before = shown(rig)
         assert distance(before, shown(twin)) > 1e-3
-        plan.discard()
+        forget()
         go(frame)
         assert distance(shown(rig), before) <= 1e-6
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import bpy
 import pytest
+from inside import forget
 from rendering import rendered
 from rigs import add_constraint, channels_bits, go, make_armature, make_empty, pose_bits, update
 
@@ -172,9 +173,8 @@ def test_names_that_two_bones_exchange_mean_those_that_have_them(one):
     rig.pose.bones["Root"].location.x += 0.1
     update()
     shown = pose_bits(rig), state(rig)
-    from addon.loop import plan
 
-    plan.discard(skeletons=True)
+    forget()
     rig.update_tag()
     update()
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import bpy
 import pytest
+from inside import PLACES, count, declare, declared, forget, plan_made, planned, solver_calls
 from rendering import witnessed
 from rigs import activate, add_constraint, go, link, make_chain, make_empty, shown_bits, update
-
-from addon.loop import dependencies, evaluate, handlers, plan
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -90,26 +89,23 @@ UNCONCERNED = (
 def test_what_is_no_concern_of_the_plan_keeps_it(
     rig: bpy.types.Object, edit: Callable[[Any], None]
 ) -> None:
-    before = plan.known()
+    before = plan_made()
     edit(rig)
     update()
-    assert plan.known() is before is not None
+    assert plan_made() is before is not None
     assert_as_new()
 
 
 @pytest.mark.parametrize("edit", [one for one in UNCONCERNED if one is not key_others])
 def test_what_is_no_concern_of_a_chain_does_not_have_it_solved(
-    rig: bpy.types.Object, edit: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
+    rig: bpy.types.Object, edit: Callable[[Any], None]
 ) -> None:
     """Though Blender lists the armature, and evaluates it for a bone that is selected."""
     constrain_bone(rig)  # Else it is solved ahead, before anybody can know.
     update()
-    solved: list[set[int]] = []
-    monkeypatch.setattr(
-        evaluate, "solve_scene", lambda snapshot, _: solved.append(set(snapshot.rigs))
-    )
-    edit(rig)
-    update()
+    with solver_calls() as solved:
+        edit(rig)
+        update()
     assert not solved
 
 
@@ -478,8 +474,8 @@ def test_nobody_is_asked_who_it_is_where_a_frame_is_played(
 ) -> None:
     """Among thousands of moving objects that would take longer than all else."""
     asked: list[object] = []
-    monkeypatch.setattr(handlers, "armatures_in", asked.append)
-    monkeypatch.setattr(evaluate, "geometry_in", asked.append)
+    for place in ("list armatures", "list geometry"):
+        monkeypatch.setattr(*PLACES[place], asked.append)
     before = shown_bits(moving)
     go(3)
     assert asked == []
@@ -491,7 +487,7 @@ def assert_as_new() -> None:
     seen = told()
     bpy.context.scene.frame_set(bpy.context.scene.frame_current)
     assert told() == seen
-    plan.discard(skeletons=True)
+    forget()
     for armature in armatures():
         armature.update_tag()
     update()
@@ -503,7 +499,7 @@ def told() -> dict[str, object]:
         armature.name: (
             shown_bits(armature),
             [(item.state, item.message) for item in armature.fabrik.constraints],
-            dependencies.sources(armature),
+            declared(armature),
         )
         for armature in armatures()
     }
@@ -517,18 +513,15 @@ def test_a_script_that_adds_many_has_all_planned_once(
     rig: bpy.types.Object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []
-    make, declare = plan._make, dependencies.declare
-    monkeypatch.setattr(plan, "_make", lambda: made.append("plan") or make())
-    monkeypatch.setattr(
-        dependencies, "declare", lambda armature: made.append("declare") or declare(armature)
-    )
+    for place in ("make a plan", "declare"):
+        count(monkeypatch, place, lambda *_, place=place: made.append(place))
     for i in range(20):
         item = rig.fabrik.constraints.add()
         item.name, item.bone, item.target = f"More {i}", "B3", ob("Hand")
         item.chain_count, item.pole_target, item.use_rotation = 1, ob("Pole"), False
     assert made == []
     update()
-    assert made.count("plan") == 1
+    assert made.count("make a plan") == 1
     assert made.count("declare") <= 4
     assert {item.state for item in rig.fabrik.constraints} <= {
         "REACHED",
@@ -545,7 +538,7 @@ def test_a_bone_that_is_not_there_is_no_reason_to_tell_of_dependencies_again(
     add_constraint(ob("Idle"), "B1", other, subtarget="Nowhere")
     update()
     for frame in (1, 2):
-        assert not dependencies.declare(ob("Idle"))
+        assert not declare(ob("Idle"))
         bpy.context.scene.frame_set(frame)
     rig.fabrik.constraints[0].keyframe_insert("influence", frame=1)
     rig.fabrik.constraints[0].keyframe_insert("influence", frame=5)
@@ -554,7 +547,7 @@ def test_a_bone_that_is_not_there_is_no_reason_to_tell_of_dependencies_again(
     other.data.bones["B1"].name = "Nowhere"
     update()
     assert ob("Idle").fabrik.constraints[0].state != "INVALID"
-    assert (other, "Nowhere") in dependencies.sources(ob("Idle"))
+    assert (other, "Nowhere") in declared(ob("Idle"))
     assert_as_new()
 
 
@@ -595,7 +588,7 @@ def rename_and_copy(rig: bpy.types.Object) -> list[object]:
     one, other = rig.fabrik.constraints
     rig.pose.bones["B2"].name = "Hand"
     other.key, other.name = one.key, one.name
-    plan.discard(skeletons=True)
+    forget()
     return stored_in(rig)
 
 
@@ -612,7 +605,7 @@ def doubled() -> bpy.types.Object:
 def test_planning_writes_nothing(doubled: bpy.types.Object) -> None:
     """Names are followed, and keys given, by the next update of a viewport."""
     before = rename_and_copy(doubled)
-    assert [chain.problem for chain in plan.current().chains] == ["", ""]
+    assert [chain.problem for chain in planned(doubled)] == ["", ""]
     assert stored_in(doubled) == before
     doubled.update_tag()
     update()
@@ -636,5 +629,5 @@ def test_a_render_writes_nothing(doubled: bpy.types.Object) -> None:
     scene.frame_start, scene.frame_end = 1, 2
     with witnessed(look) as seen:
         bpy.ops.render.render(animation=True)
-        assert [bool(chain.problem) for chain in plan.current().chains] == [False, False]
+        assert [bool(chain.problem) for chain in planned(doubled)] == [False, False]
     assert seen[2] == before != []

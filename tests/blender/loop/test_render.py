@@ -11,6 +11,7 @@ from pathlib import Path
 
 import bpy
 import pytest
+from inside import PLACES
 from rendering import witnessed
 from rigs import (
     add_constraint,
@@ -254,10 +255,8 @@ def test_panels_are_redrawn_for_reports_of_the_viewport_and_not_of_renders(
     rig: bpy.types.Object, records: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A render may run in a thread of its own, in which windows must not be looked at."""
-    from addon.loop import write
-
     told: list[int] = []
-    monkeypatch.setattr(write.on_report, "notify", lambda: told.append(len(records)))
+    monkeypatch.setattr(*PLACES["notify of reports"], lambda: told.append(len(records)))
     viewport(rig, 9)
     assert told == [0]
     render_range(10, 14)

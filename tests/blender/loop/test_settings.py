@@ -9,9 +9,9 @@ from typing import Any
 
 import bpy
 import pytest
+from inside import make_plan, settings_read
 from rigs import activate, add_constraint, curves, go, make_armature, make_empty, update
 
-from addon.loop import plan
 from addon.settings.definitions import animated, fixed
 from addon.settings.properties import FabrikConstraint
 from addon.settings.values import now, settings_in, values_of
@@ -68,11 +68,6 @@ def limbs() -> tuple[bpy.types.Object, Any]:
     return rig, item
 
 
-def given(rig: bpy.types.Object) -> Any:
-    """Return what the first constraint of an armature was solved with."""
-    return plan.current().readers[rig.session_uid].last.settings[0]
-
-
 def test_every_property_of_a_group_is_a_setting_or_known_to_be_none() -> None:
     for kind in bpy.types.PropertyGroup.__subclasses__():
         if not kind.__module__.startswith("addon.") or not getattr(kind, "is_registered", False):
@@ -112,23 +107,23 @@ def test_a_definition_is_enough_to_be_kept_in_presets(
 
 def test_a_definition_is_enough_to_be_read_at_each_frame_within_its_range(defined: None) -> None:
     rig, item = limbs()
-    assert given(rig).gain == 1.25
-    first = given(rig)
+    assert settings_read(rig).gain == 1.25
+    first = settings_read(rig)
     item.gain = 1.5
     update()
-    assert given(rig).gain == 1.5
-    assert given(rig) != first, "a solution depends on it"
+    assert settings_read(rig).gain == 1.5
+    assert settings_read(rig) != first, "a solution depends on it"
     for frame, gain in ((1, 0.25), (9, 1.0)):
         item.gain = gain
         rig.keyframe_insert(item.path_from_id("gain"), frame=frame)
     for frame, gain in ((1, 0.25), (9, 1.0)):
         go(frame)
-        assert given(rig).gain == gain
+        assert settings_read(rig).gain == gain
     curves(rig)[0].keyframe_points[1].co.y = 50.0
     go(1)
     go(9)
-    assert given(rig).gain == 2.0
-    assert not hasattr(given(rig), "switch"), "it cannot be animated"
+    assert settings_read(rig).gain == 2.0
+    assert not hasattr(settings_read(rig), "switch"), "it cannot be animated"
     assert now(item.wave).gain == 1.5
     rig.animation_data_clear()
     item.gain = float("nan")
@@ -138,13 +133,13 @@ def test_a_definition_is_enough_to_be_read_at_each_frame_within_its_range(define
 
 def test_a_definition_says_whether_the_plan_depends_on_it(defined: None) -> None:
     _, item = limbs()
-    made = plan.current()
+    made = make_plan()
     item.gain = 1.0
     update()
-    assert plan.current() is made
+    assert make_plan() is made
     item.switch = False
     update()
-    assert plan.current() is not made
+    assert make_plan() is not made
 
 
 def test_a_definition_is_enough_to_outdate_a_simulation(defined: None) -> None:

@@ -2,6 +2,7 @@
 
 import bpy
 import pytest
+from inside import forget
 from mathutils import Vector
 from rigs import (
     KEYABLE,
@@ -22,8 +23,6 @@ from rigs import (
     tip_error,
     update,
 )
-
-from addon.loop import plan
 
 HANDLERS = (
     "frame_change_post",
@@ -518,7 +517,7 @@ class TestBones:
             bpy.context.scene.collection.objects.unlink(rig)
         bpy.data.objects["Other"].update_tag()
         update()
-        plan.discard(skeletons=True)
+        forget()
         go(2)
         step("hidden")
         for name in ("B1", "B2"):

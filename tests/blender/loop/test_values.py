@@ -9,9 +9,11 @@ import bpy
 import pytest
 from rigs import add_constraint, make_chain, make_empty, update
 
-from addon.loop import ahead, plan, solving
-from addon.loop.read import SceneSnapshot, SnapshotAhead
-from addon.loop.solved_scene import SolvedScene
+from addon.frame import solving
+from addon.frame.read import ChannelSnapshot, EvaluatedSnapshot, SceneSnapshot
+from addon.frame.solved_scene import SolvedScene
+from addon.frame.solving import present_runs
+from addon.frame.update import update as update_armatures
 from addon.settings.muting import muting
 
 
@@ -26,15 +28,15 @@ def rig(empty_file: None) -> Any:
     return rig
 
 
-def read_evaluated(rig: Any) -> SceneSnapshot:
-    depsgraph = bpy.context.evaluated_depsgraph_get()
-    rigs = solving.evaluated_copies(plan.current(), depsgraph, {rig.session_uid})
-    return SceneSnapshot(plan.current(), depsgraph, rigs, rigs)
+def read_evaluated(rig: Any) -> EvaluatedSnapshot:
+    runs, depsgraph = present_runs(), bpy.context.evaluated_depsgraph_get()
+    rigs = solving.evaluated_copies(runs.plan, depsgraph, {rig.session_uid})
+    return EvaluatedSnapshot(runs.plan, runs.readers, depsgraph, rigs, rigs)
 
 
-def read_ahead(rig: Any) -> SnapshotAhead:
-    uid = rig.session_uid
-    return SnapshotAhead(plan.current(), bpy.context.scene, {uid}, {uid})
+def read_ahead(rig: Any) -> ChannelSnapshot:
+    runs, scene, uid = present_runs(), bpy.context.scene, rig.session_uid
+    return ChannelSnapshot(runs.plan, runs.readers, scene, {uid}, {uid})
 
 
 READ: dict[str, Callable[[Any], SceneSnapshot]] = {
@@ -74,7 +76,7 @@ def move(rig: Any) -> None:
 def test_a_snapshot_stays_as_it_was_read(rig: Any, way: str) -> None:
     snapshot = READ[way](rig)
     before = numbers_of(snapshot)
-    ahead.compose_all(solving.solve_scene(snapshot, None))
+    update_armatures(present_runs(), snapshot, None)
     assert numbers_of(snapshot) == before
     move(rig)
     assert numbers_of(READ[way](rig)) != before
@@ -83,23 +85,23 @@ def test_a_snapshot_stays_as_it_was_read(rig: Any, way: str) -> None:
 
 @pytest.mark.parametrize("way", READ)
 def test_what_was_solved_stays_as_it_was(rig: Any, way: str) -> None:
-    solved = solving.solve_scene(READ[way](rig), None)
+    solved = present_runs().solve(READ[way](rig), None)
     before = solution_of(solved)
     move(rig)
-    assert solution_of(solving.solve_scene(READ[way](rig), None)) != before
+    assert solution_of(present_runs().solve(READ[way](rig), None)) != before
     assert solution_of(solved) == before
 
 
 def test_a_snapshot_is_solved_alike_each_time(rig: Any) -> None:
     snapshot = read_evaluated(rig)
-    first, second = (solution_of(solving.solve_scene(snapshot, None)) for _ in range(2))
+    first, second = (solution_of(present_runs().solve(snapshot, None)) for _ in range(2))
     assert first == second
     assert solution_of(SolvedScene(snapshot)) != first
 
 
 def test_to_look_at_a_scene_changes_nothing_that_is_written(rig: Any) -> None:
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    writer = plan.current().writers[rig.session_uid]
+    writer = present_runs().writers[rig.session_uid]
     before = writer.composed, writer.reports, writer.shown
     with muting(rig, [0]):
         looked = solving.solve_armatures(depsgraph, [rig])

@@ -8,15 +8,11 @@ from typing import cast
 import bpy
 
 from ..blender.animation import is_animated
-from ..blender.skeleton import Skeleton, skeleton_of
-from ..settings.properties import FabrikSettings, keys_of, settings
-from . import deferred, dependencies
+from ..blender.skeleton import Skeleton
+from ..settings.properties import LISTS, FabrikSettings, keys_of, settings
+from . import dependencies
 from .chain_plan import ChainPlan
-from .fk_pose import FkReader
 from .pre_pass import PrePassBone
-from .registry import LISTS, pre_pass_of
-from .resolving import plan_chain
-from .write import PoseWriter
 
 
 @dataclass(eq=False, slots=True)
@@ -34,8 +30,8 @@ class ArmaturePlan:
         moved: The posed bones and their descendants.
         names: The posed channels: names of bones, each with an index in `KINDS`.
         is_animated: Whether Blender may change its channels and settings at any frame.
-        reader: Reads it at each update.
-        writer: Writes it.
+        native_joints: Bones of chains that use their native IK settings as limits.
+        tips: Bones whose heads are the tips of chains.
         blocks: The names of the object and its data.
         uids: Session UIDs of both, known even after their removal.
         sources: The objects that its constraints and walks use.
@@ -44,16 +40,16 @@ class ArmaturePlan:
 
     rig: Skeleton
     keys: list[int]
+    chains: list[ChainPlan]
+    pre_pass: list[PrePassBone]
     lists: dict[str, object] = field(init=False)
-    chains: list[ChainPlan] = field(init=False)
-    pre_pass: list[PrePassBone] = field(init=False)
     slots: set[int] = field(init=False)
     posed: set[int] = field(init=False)
     moved: set[int] = field(init=False)
     names: set[tuple[str, int]] = field(init=False)
     is_animated: bool = field(init=False)
-    reader: FkReader = field(init=False)
-    writer: PoseWriter = field(init=False)
+    native_joints: set[int] = field(init=False)
+    tips: set[int] = field(init=False)
     blocks: tuple[str, str] = field(init=False)
     uids: tuple[int, int] = field(init=False)
     sources: set[int] = field(init=False)
@@ -61,21 +57,17 @@ class ArmaturePlan:
     _own_messages: list[tuple[str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Resolve the constraints."""
+        """Collect what they pose and use."""
         rig, ob = self.rig, self.rig.object
-        self.chains = [plan_chain(rig, i) for i in range(len(self.keys))]
-        self.pre_pass = pre_pass_of(rig, self.chains)
         members = (*self.pre_pass, *self.chains)
         self.slots = {slot for member in members for slot in (*member.bones, *member.more)}
         self.posed = {slot % len(rig.names) for slot in self.slots}
         self.moved = rig.below(self.posed)
         count = len(rig.names)
         self.names = {(rig.names[slot % count], slot // count) for slot in self.slots}
-        asked = {bone for chain in self.chains for _, bone in chain.joints.native}
-        tips = {chain.tip_bone for chain in self.chains if chain.tip_bone >= 0}
+        self.native_joints = {bone for chain in self.chains for _, bone in chain.joints.native}
+        self.tips = {chain.tip_bone for chain in self.chains if chain.tip_bone >= 0}
         self.is_animated = is_animated(ob)
-        self.reader = FkReader(rig, self.slots, asked, tips)
-        self.writer = PoseWriter(rig, self.reader.rows, bool(self.slots))
         data = cast(bpy.types.ID, ob.data)
         self.blocks = (ob.name, data.name)
         self.uids = (rig.uid, data.session_uid)
@@ -101,12 +93,6 @@ class ArmaturePlan:
         """Reset problems and notes to those that concern this armature alone."""
         for chain, (problem, note) in zip(self.chains, self._own_messages, strict=True):
             chain.problem, chain.note, chain.is_late = problem, note, False
-
-
-def plan_armature(armature: bpy.types.Object) -> ArmaturePlan:
-    """Resolve the constraints of an armature object."""
-    deferred.note_new(armature)
-    return ArmaturePlan(skeleton_of(armature), keys_of(settings(armature)))
 
 
 def has_settings(ob: bpy.types.Object) -> bool:

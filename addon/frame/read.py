@@ -5,7 +5,9 @@ Armatures are read at once, transforms of objects on demand; the scene does not 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
+from math import dist
 from typing import TypeVar, cast
 
 import bpy
@@ -18,23 +20,28 @@ from ..blender.access import pose_bones
 from ..blender.curves import Sampler
 from ..blender.errors import report_once
 from ..blender.rotation import PoseChannels, Rows
-from ..blender.skeleton import Skeleton, matrix_frame
+from ..blender.skeleton import Skeleton, matrix3, matrix_frame
+from ..plan.chain_plan import ChainPlan, GoalSource
+from ..plan.plan import Plan
 from ..settings.properties import FabrikConstraint, settings
-from .chain_plan import ChainPlan, GoalSource
 from .evaluated import Evaluated
 from .fk_pose import FkPose, FkReader
-from .plan import Plan
 from .unevaluated import Unevaluated, animated_from, object_frame, object_place
 
 T = TypeVar("T")
 
+PRECISION = 1e-5
+"""Tolerance of single precision: for locations relative to the largest coordinate of the object and
+its parents, for axes relative to their length."""
 
-class SceneSnapshot:
-    """The state of armatures and objects in one depsgraph.
+
+class SceneSnapshot(ABC):
+    """The state of armatures and objects at one moment.
 
     Attributes:
         plan: The plan.
-        rigs: The evaluated armatures to solve.
+        depsgraph: The depsgraph.
+        rigs: The armatures to solve, evaluated or about to be.
         scene: The scene.
         time: Its frame.
         evaluated: By armature, its evaluated data.
@@ -43,44 +50,35 @@ class SceneSnapshot:
         locations: World locations of objects that were read.
     """
 
+    evaluated: Mapping[int, Evaluated]
+    poses: Mapping[int, FkPose]
+    failed: Collection[int]
+
     def __init__(
         self,
         plan: Plan,
-        depsgraph: bpy.types.Depsgraph,
+        readers: Mapping[int, FkReader],
+        depsgraph: bpy.types.Depsgraph | None,
+        scene: bpy.types.Scene,
         rigs: Mapping[int, bpy.types.Object],
-        touched: Collection[int],
-        has_foreign_animation: bool = False,
-        is_played: bool = False,
     ) -> None:
-        """Read a scene.
-
-        Args:
-            plan: The plan.
-            depsgraph: The depsgraph to read.
-            rigs: The armatures to solve, as it has evaluated them.
-            touched: Those whose own channels or settings may have changed since the last reading.
-            has_foreign_animation: Whether it has evaluated animation that Blender does not flush
-                to the original data, as in a render.
-            is_played: Whether nothing but animation may have changed the other armatures.
-        """
+        """Read nothing yet."""
         self.plan = plan
-        self.depsgraph = depsgraph
+        # Nothing reads it if there is none.
+        self.depsgraph = cast(bpy.types.Depsgraph, depsgraph)
+        self.scene = scene
+        self.time = scene.frame_current_final
         self.rigs = rigs
-        self.scene = cast(bpy.types.Scene, depsgraph.scene)
-        self.time = self.scene.frame_current_final
         self.locations: dict[int, Vec] = {}
-        self._has_foreign_animation = has_foreign_animation
-        self._is_played = is_played
-        self.evaluated, self.poses, self.failed = self._read_all(touched)
+        self._readers = readers
 
-    def _read_all(
-        self, touched: Collection[int]
-    ) -> tuple[Mapping[int, Evaluated], Mapping[int, FkPose], Collection[int]]:
+    def _read_all(self, touched: Collection[int]) -> None:
+        """Read all armatures, those that were touched in full."""
         evaluated: dict[int, Evaluated] = {}
         poses: dict[int, FkPose] = {}
         failed: tuple[int, ...] = ()
         for uid in self.rigs:
-            reader = self.plan.readers[uid]
+            reader = self._readers[uid]
             try:
                 evaluated[uid], poses[uid] = self._read(uid, reader, uid in touched)
             except ReferenceError:
@@ -90,21 +88,11 @@ class SceneSnapshot:
                 failed += (uid,)
                 evaluated[uid] = Evaluated(self.rigs[uid], reader.rows)
                 poses[uid] = reader.last or FkPose(reader.rig, reader.rows)
-        return evaluated, poses, failed
+        self.evaluated, self.poses, self.failed = evaluated, poses, failed
 
+    @abstractmethod
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Evaluated, FkPose]:
-        now = Evaluated(self.rigs[uid], reader.rows)
-        channels = PoseChannels(pose_bones(reader.rig.object), reader.rows)
-        if self._has_foreign_animation:
-            channels = animated_from(now.channels, reader.rig.object, channels)
-        known = self.plan.lookahead.varying
-        if is_touched or not self._is_played:
-            known.pop(uid, None)  # Other channels may be animated now.
-            return now, reader.read(now, channels, is_touched)
-        if uid not in known:
-            known[uid] = reader.varying_in(animation.animated(reader.rig.object))
-        names = known[uid].settings
-        return now, reader.read(now, channels, known[uid].has_channels, bool(names), names)
+        """Read an armature."""
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
         """Return an evaluated constraint."""
@@ -118,18 +106,87 @@ class SceneSnapshot:
 
         It is called again whenever the settings of the armature are read again.
         """
-        derived = self.plan.readers[chain.rig.uid].derived
+        derived = self._readers[chain.rig.uid].derived
         key = chain.item, make
         if key not in derived:
             derived[key] = make(self.item(chain))
         return derived[key]
+
+    @abstractmethod
+    def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:
+        """Return an armature that is not being solved."""
+
+    @abstractmethod
+    def moved(self, rig: Skeleton) -> Collection[int]:
+        """Return the bones of an armature whose frames must be computed."""
+
+    @abstractmethod
+    def copy(self, ob: bpy.types.Object) -> bpy.types.Object:
+        """Return the object that is read."""
+
+    @abstractmethod
+    def location(self, ob: bpy.types.Object, uid: int) -> Vec | None:
+        """Return the world location of an object; None if it must be computed."""
+
+    @abstractmethod
+    def world(self, ob: bpy.types.Object, uid: int) -> Frame | None:
+        """Return the frame of an object in world space; None if it must be computed."""
+
+    @abstractmethod
+    def basis(self, ob: bpy.types.Object, uid: int) -> Frame:
+        """Return the frame of an object in the space of its parent, if it has one."""
+
+
+class EvaluatedSnapshot(SceneSnapshot):
+    """What a depsgraph has evaluated."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        readers: Mapping[int, FkReader],
+        depsgraph: bpy.types.Depsgraph,
+        rigs: Mapping[int, bpy.types.Object],
+        touched: Collection[int],
+        has_foreign_animation: bool = False,
+        is_played: bool = False,
+    ) -> None:
+        """Read a scene.
+
+        Args:
+            plan: The plan.
+            readers: By armature, what reads it.
+            depsgraph: The depsgraph to read.
+            rigs: The armatures to solve, as it has evaluated them.
+            touched: Those whose own channels or settings may have changed since the last reading.
+            has_foreign_animation: Whether it has evaluated animation that Blender does not flush
+                to the original data, as in a render.
+            is_played: Whether nothing but animation may have changed the other armatures.
+        """
+        scene = cast(bpy.types.Scene, depsgraph.scene)
+        super().__init__(plan, readers, depsgraph, scene, rigs)
+        self._has_foreign_animation = has_foreign_animation
+        self._is_played = is_played
+        self._read_all(touched)
+
+    def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Evaluated, FkPose]:
+        now = Evaluated(self.rigs[uid], reader.rows)
+        channels = PoseChannels(pose_bones(reader.rig.object), reader.rows)
+        if self._has_foreign_animation:
+            channels = animated_from(now.channels, reader.rig.object, channels)
+        if is_touched or not self._is_played:
+            reader.varying = None  # Other channels may be animated now.
+            return now, reader.read(now, channels, is_touched)
+        if reader.varying is None:
+            reader.varying = reader.varying_in(animation.animated(reader.rig.object))
+        has_channels, names = reader.varying
+        return now, reader.read(now, channels, has_channels, bool(names), names)
 
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:
         """Return an armature that is not being solved."""
         return Evaluated(self.copy(rig.object), rows)
 
     def moved(self, rig: Skeleton) -> Collection[int]:
-        """Return the bones of an armature whose frames must be computed."""
+        """Return the bones that are posed, and those below them."""
         return self.plan.moved[rig.uid] if rig.uid in self.rigs else ()
 
     def copy(self, ob: bpy.types.Object) -> bpy.types.Object:
@@ -153,10 +210,10 @@ class SceneSnapshot:
         return matrix_frame(self.copy(ob).matrix_basis)
 
 
-class SnapshotAhead(SceneSnapshot):
-    """A snapshot ahead of an evaluation, where all inputs are known (see `lookahead`).
+class ChannelSnapshot(SceneSnapshot):
+    """What follows from channels and F-curves, where they are all that counts (see `lookahead`).
 
-    It is read from original data, and from F-curves at a frame that is not evaluated yet.
+    It can be read ahead of an evaluation, and is the same after it.
 
     Attributes:
         seen: By the source of a goal, what it reads of evaluated meshes.
@@ -167,6 +224,7 @@ class SnapshotAhead(SceneSnapshot):
     def __init__(
         self,
         plan: Plan,
+        readers: Mapping[int, FkReader],
         scene: bpy.types.Scene,
         rigs: Iterable[int],
         touched: Collection[int],
@@ -178,6 +236,7 @@ class SnapshotAhead(SceneSnapshot):
 
         Args:
             plan: The plan.
+            readers: By armature, what reads it.
             scene: The scene.
             rigs: The armatures to solve.
             touched: Those that were edited since the last reading.
@@ -187,18 +246,14 @@ class SnapshotAhead(SceneSnapshot):
             seen: What the sources of goals read of its meshes, if it will be evaluated now; None if
                 that has happened.
         """
-        self.plan = plan
-        self.rigs = {uid: plan.rigs[uid].object for uid in rigs}
-        self.scene = scene
-        self.time = scene.frame_current_final
+        objects = {uid: plan.rigs[uid].object for uid in rigs}
+        super().__init__(plan, readers, depsgraph, scene, objects)
         self.objects: dict[int, bpy.types.Object] = {}
-        self.locations: dict[int, Vec] = {}
         self._frame_ahead = frame
         self.seen = {} if seen is None else seen
-        self.depsgraph = cast(bpy.types.Depsgraph, depsgraph)  # Nothing reads it if there is none.
         self._seen_in = depsgraph if seen is None else None
         self._played: dict[int, Sampler | None] = {}
-        self.evaluated, self.poses, self.failed = self._read_all(touched)
+        self._read_all(touched)
 
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Unevaluated, FkPose]:
         now = Unevaluated(reader.rig, reader.rows, self._curves(uid))
@@ -264,7 +319,51 @@ class SnapshotAhead(SceneSnapshot):
             return matrix_frame(ob.matrix_basis)
         return object_frame(ob, self._curves(uid), uid in self.plan.lookahead.turned)
 
-    def has_played(self, uid: int, depsgraph: bpy.types.Depsgraph) -> bool:
+    def came_true(self, depsgraph: bpy.types.Depsgraph, worlds: Mapping[int, Frame]) -> bool:
+        """Return whether a depsgraph has evaluated what was expected.
+
+        That is transforms to single precision, and meshes exactly.
+
+        Args:
+            depsgraph: The depsgraph.
+            worlds: The frames of objects in world space that were computed from the snapshot.
+        """
+        for source, seen in self.seen.items():
+            if source.seen(depsgraph) != seen:
+                return False
+        for uid, ob in self.objects.items():
+            copy = ob.evaluated_get(depsgraph)
+            if copy.is_evaluated and not self._has_expected_transform(uid, ob, copy, worlds):
+                return False
+        return all([self._has_played(uid, depsgraph) for uid in self.rigs])
+
+    def _has_expected_transform(
+        self,
+        uid: int,
+        ob: bpy.types.Object,
+        copy: bpy.types.Object,
+        worlds: Mapping[int, Frame],
+    ) -> bool:
+        """Return whether an object was evaluated with the expected transform."""
+        world = worlds.get(uid)
+        place = world[1] if world is not None else self.locations.get(uid)
+        if place is None:
+            return True  # It follows a solved bone.
+        there = copy.matrix_world.translation.to_tuple()
+        largest = max(map(abs, place))
+        while ob.parent is not None:
+            ob = ob.parent
+            above = worlds.get(ob.session_uid)
+            largest = max(largest, *map(abs, above[1])) if above else largest
+        if not dist(there, place) <= PRECISION * largest:
+            return False
+        if world is None:
+            return True
+        near = PRECISION * max(map(abs, world[0]))
+        axes = zip(matrix3(copy.matrix_world), world[0], strict=True)
+        return all([abs(a - b) <= near for a, b in axes])
+
+    def _has_played(self, uid: int, depsgraph: bpy.types.Depsgraph) -> bool:
         """Return whether the bones of an armature were animated as expected."""
         now = self.evaluated[uid]
         if not isinstance(now, Unevaluated) or not now.has_animated_bones:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import bpy
 from mathutils import Matrix
 
-from fabrik_solver import ChainInput, Frame, Posture, point_in
+from fabrik_solver import ChainInput, Frame, Local, Posture, point_in
 from fabrik_solver.core.vectors import (
     Mat3,
     Quat,
@@ -22,10 +22,8 @@ from fabrik_solver.core.vectors import (
 from ..blender.errors import ProblemError
 from ..blender.rotation import LOCATION, SCALE, Run
 from ..blender.skeleton import Point, Skeleton
-from ..settings.joint_limits import IkSettings, Joints
+from ..settings.joint_limits import Joints
 from ..settings.properties import AnimatedSettings, FabrikConstraint, Item, settings
-from .results import Report, SolveResult
-from .solved_pose import SolvedPose
 
 T = TypeVar("T")
 
@@ -41,6 +39,47 @@ class PlanView(Protocol):
     @property
     def carried(self) -> Collection[int]:
         """Objects that follow a moved bone."""
+        ...
+
+
+class Report(NamedTuple):
+    """What a constraint reports of its last evaluation.
+
+    Attributes:
+        state: One of the constraint's states (see `STATE_ITEMS`).
+        error: Distance from tip to target in world space, in metres.
+        iterations_used: Number of iterations of the solver.
+        message: The problem and its solution; empty if there is none.
+    """
+
+    state: str
+    error: float = 0.0
+    iterations_used: int = 0
+    message: str = ""
+
+
+class Pose(Protocol):
+    """The pose of an armature, as solved so far (see `solved_pose.SolvedPose`)."""
+
+    @property
+    def settings(self) -> Sequence[AnimatedSettings]:
+        """The settings of the constraints, in the order of the list."""
+        ...
+
+    def fk_bits(self, runs: Sequence[Run]) -> tuple[object, ...]:
+        """Return the FK pose of some bones, as bytes."""
+        ...
+
+    def beneath(self, bones: Sequence[int]) -> tuple[object, ...]:
+        """Return the solved channels of some bones, which a layer starts from."""
+        ...
+
+    def local(self, bone: int) -> Local:
+        """Return the evaluated local channels of a bone that no chain poses."""
+        ...
+
+    def posed_local(self, bone: int) -> Local:
+        """Return the local channels of a bone that a chain poses."""
         ...
 
 
@@ -81,7 +120,7 @@ class Snapshot(Protocol):
         ...
 
     @property
-    def poses(self) -> Mapping[int, SolvedPose]:
+    def poses(self) -> Mapping[int, Pose]:
         """The poses of the armatures, as solved so far."""
         ...
 
@@ -262,22 +301,6 @@ class StartSource(Protocol):
         ...
 
 
-class FkState(NamedTuple):
-    """All inputs of a chain in its FK pose besides its parent; compared bit for bit.
-
-    Attributes:
-        channels: `FkPose.bits_of` its bones and its tip bone.
-        beneath: `SolvedPose.beneath` of its bones, for a layer.
-        joints: The native IK settings of the bones that use them as limits.
-        bias: The constraint's Bias.
-    """
-
-    channels: tuple[object, ...]
-    beneath: tuple[object, ...] | None
-    joints: tuple[IkSettings, ...]
-    bias: float
-
-
 class Hold(NamedTuple):
     """One of Blender's constraints that ties a target to something outside of the body.
 
@@ -304,8 +327,35 @@ class Tie(NamedTuple):
     holds: tuple[Hold, ...] = ()
 
 
+class UnitPlan:
+    """What is solved at once: a chain, a tree of chains that share bones, or a pre-pass bone.
+
+    Attributes:
+        rig: The armature.
+        items: The indices of the constraints that it solves.
+        bones: The posed bones; empty if it cannot be solved.
+        runs: The same as runs of consecutive indices.
+        root_parent: The parent of the first bone, -1 if it has none.
+        is_layered: Whether a unit earlier in the list poses some of its bones.
+    """
+
+    __slots__ = ()
+
+    rig: Skeleton
+    items: tuple[int, ...]
+    bones: list[int]
+    runs: list[Run]
+    root_parent: int
+    is_layered: bool
+
+    @property
+    def members(self) -> Sequence[ChainPlan]:
+        """The chains that it solves."""
+        raise NotImplementedError
+
+
 @dataclass(eq=False, slots=True)
-class ChainPlan:
+class ChainPlan(UnitPlan):
     """A constraint, resolved to bones and objects.
 
     Attributes:
@@ -338,12 +388,6 @@ class ChainPlan:
         goal_source: Changes its goal before it is solved, if anything does.
         start_source: Gives the pose to solve from, if it is continuous.
         joints: The limits of its joints.
-        checked: The settings that were last found valid.
-        fk_state: The last FK state.
-        stamp: The `FkPose.stamp` that the FK state was read at.
-        input: The chain in its FK pose, once it was needed.
-        last: The result of the last update.
-        results: Cached results, by frame.
     """
 
     rig: Skeleton
@@ -375,17 +419,16 @@ class ChainPlan:
     goal_source: GoalSource | None = None
     start_source: StartSource | None = None
     joints: Joints = field(default_factory=Joints)
-    checked: AnimatedSettings | None = None
-    fk_state: FkState | None = None
-    stamp: tuple[int, int] | None = None
-    input: ChainInput | None = None
-    last: SolveResult | None = None
-    results: dict[float, SolveResult] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """The constraint's name."""
         return settings(self.rig.object).constraints[self.item].name
+
+    @property
+    def members(self) -> Sequence[ChainPlan]:
+        """The chain alone."""
+        return (self,)
 
     def __post_init__(self) -> None:
         """Set `items`."""

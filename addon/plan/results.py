@@ -10,22 +10,7 @@ from fabrik_solver import Posture
 from fabrik_solver.core.vectors import Vec
 
 from ..blender.messages import msg
-
-
-class Report(NamedTuple):
-    """What a constraint reports of its last evaluation.
-
-    Attributes:
-        state: One of the constraint's states (see `STATE_ITEMS`).
-        error: Distance from tip to target in world space, in metres.
-        iterations_used: Number of iterations of the solver.
-        message: The problem and its solution; empty if there is none.
-    """
-
-    state: str
-    error: float = 0.0
-    iterations_used: int = 0
-    message: str = ""
+from .chain_plan import Report
 
 
 class SolveResult(NamedTuple):

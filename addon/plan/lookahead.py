@@ -12,8 +12,7 @@ in the depsgraph's copy of the action; what they give is the FK pose.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import Any, cast
 
 import bpy
@@ -26,10 +25,9 @@ from ..blender.relations import Node, node_at, parents, walk_dependencies
 from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Skeleton, skeleton_of
 from ..settings.properties import settings
-from .chain_plan import ChainPlan, GoalSource
-from .fk_pose import FkReader, Varying
+from .chain_plan import ChainPlan, GoalSource, UnitPlan
+from .plan import Lookahead, Plan, driver_count
 from .pre_pass import PrePassBone
-from .tree_plan import Unit, chains_of
 
 OBJECT_CHANNELS = {*KIND_OF, "delta_location", "delta_scale"}
 OBJECT_CHANNELS |= {"delta_rotation_euler", "delta_rotation_quaternion"}
@@ -50,131 +48,34 @@ PARENTS = ("OBJECT", "ARMATURE", "BONE")
 """The parent types whose result can be computed."""
 
 
-@dataclass
-class Lookahead:
-    """What is known about the armatures of a plan ahead of an evaluation.
-
-    Attributes:
-        known: Those that can be solved ahead.
-        timed: Those of them whose inputs may change with the frame.
-        moving: Those of them that are solved ahead of a frame: Blender evaluates them in any case,
-            or a second evaluation would take long. The inputs of the others are cheaper to read
-            after the first.
-        sources: By name of a data-block, the armatures that depend on it or use it.
-        meshes: By armature, the goals of all that are solved with it that depend on evaluated
-            meshes: one for all that watch the same objects.
-        seen: What these have read of the meshes ahead of the last frame.
-        curves: F-curves of animated objects that the known armatures depend on.
-        replaced: By armature with animated posed slots, its F-curves, if those of the slots can be
-            muted while Blender evaluates the solution in their place.
-        placed: Those objects whose transform F-curves set.
-        turned: Those of them whose rotation or scale F-curves set.
-        varying: By armature, what animation changes of all that is read of it, if it was only
-            played since that was found out.
-        switched: Armature and name of bones whose native constraints are switched by animation.
-        animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
-        mode_animated: Armatures with an animated rotation mode.
-        drivers: By armature, its number of drivers.
-        signatures: All objects that were examined, with a signature of their animation.
-    """
-
-    known: set[int] = field(default_factory=set)
-    timed: set[int] = field(default_factory=set)
-    moving: set[int] = field(default_factory=set)
-    sources: dict[str, set[int]] = field(default_factory=dict)
-    meshes: dict[int, list[GoalSource]] = field(default_factory=dict)
-    seen: dict[GoalSource, object] = field(default_factory=dict)
-    curves: dict[int, Curves] = field(default_factory=dict)
-    replaced: dict[int, Curves] = field(default_factory=dict)
-    placed: set[int] = field(default_factory=set)
-    turned: set[int] = field(default_factory=set)
-    varying: dict[int, Varying] = field(default_factory=dict)
-    switched: set[tuple[int, str]] = field(default_factory=set)
-    animated: dict[int, set[int]] = field(default_factory=dict)
-    mode_animated: set[int] = field(default_factory=set)
-    drivers: dict[int, int] = field(default_factory=dict)
-    signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
-
-    def concerned(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
-        """Return the known armatures that tagged data-blocks (by name) or the frame affect."""
-        found = set(self.moving) if is_frame_change else set[int]()
-        return found.union(*[self.sources[name] for name in tagged if name in self.sources])
-
-    def look_at_meshes(
-        self, rigs: set[int], depsgraph: bpy.types.Depsgraph | None
-    ) -> tuple[set[int], dict[GoalSource, object]]:
-        """Return which armatures cannot be solved ahead now because of meshes that may change.
-
-        A mesh that has changed since the last frame is taken to change again. This only saves work:
-        what was seen is compared with what is evaluated.
-
-        Args:
-            rigs: Known armatures.
-            depsgraph: The depsgraph that will be evaluated at a new frame; None if it is another
-                evaluation, or if anything is edited.
-
-        Returns:
-            These armatures, and what the goals of the others have seen of their meshes.
-        """
-        if not self.meshes:
-            return set(), {}
-        found = {source for uid in self.meshes.keys() & rigs for source in self.meshes[uid]}
-        last, self.seen = self.seen, {}
-        if depsgraph is not None:
-            self.seen = {source: source.seen(depsgraph) for source in found}
-        same = {
-            source: now
-            for source, now in self.seen.items()
-            if now is not None and now == last.get(source)
-        }
-        blind = {uid for uid in self.meshes.keys() & rigs if not same.keys() >= {*self.meshes[uid]}}
-        return blind, same
-
-    def is_outdated(self) -> bool:
-        """Return whether the set of animated channels of an object has changed."""
-        return any(animation.signature(ob) != known for ob, known in self.signatures)
-
-
-def driver_count(ob: bpy.types.Object) -> int:
-    """Return how many drivers an object has."""
-    data = ob.animation_data
-    return len(data.drivers) if data else 0
-
-
-def lookahead_of(
-    readers: Mapping[int, FkReader],
-    units: Mapping[int, Sequence[Unit]],
-    groups: Mapping[int, set[int]],
-) -> Lookahead:
+def lookahead_of(plan: Plan) -> Lookahead:
     """Find out which armatures can be solved ahead, and what is animated of their poses.
 
     Args:
-        readers: By armature, what reads it.
-        units: By armature, its units.
-        groups: By armature, the armatures that are evaluated together with it.
+        plan: A plan that is complete besides.
     """
     lookahead = Lookahead()
-    for uid, reader in readers.items():
-        channels = animation.animated(reader.rig.object)
-        lookahead.drivers[uid] = driver_count(reader.rig.object)
-        lookahead.switched |= _switched(reader.rig, channels)
-        lookahead.animated[uid] = animated = _posed_slots(reader, channels.keyed | channels.driven)
-        if reader.slots and channels.has_modes:
+    for uid, rig in plan.rigs.items():
+        posed, channels = plan.slots[uid], animation.animated(rig.object)
+        lookahead.drivers[uid] = driver_count(rig.object)
+        lookahead.switched |= _switched(rig, channels)
+        animated = posed & _slots_of(rig, channels.keyed | channels.driven)
+        lookahead.animated[uid] = animated
+        if posed and channels.has_modes:
             lookahead.mode_animated.add(uid)
-        elif animated and not _posed_slots(reader, channels.driven):
-            curves = _replaced(reader.rig.object)
+        elif animated and not posed & _slots_of(rig, channels.driven):
+            curves = _replaced(rig.object)
             if curves is not None:
                 lookahead.replaced[uid] = curves
     done: set[int] = set()
-    for uid in readers:
+    for uid, group in plan.groups.items():
         if uid not in done:
-            group = groups.get(uid, {uid})
             done |= group
-            _look_at_group(lookahead, group, [unit for one in group for unit in units.get(one, ())])
+            _look_at_group(lookahead, group, [unit for one in group for unit in plan.units_of[one]])
     return lookahead
 
 
-def _look_at_group(lookahead: Lookahead, group: set[int], units: list[Unit]) -> None:
+def _look_at_group(lookahead: Lookahead, group: set[int], units: list[UnitPlan]) -> None:
     """Find out whether armatures that are evaluated together can be solved ahead."""
     walk = _DependencyWalk(lookahead)
     is_known = False
@@ -184,7 +85,7 @@ def _look_at_group(lookahead: Lookahead, group: set[int], units: list[Unit]) -> 
     if not is_known:
         return
     lookahead.known |= group
-    if any(chain.is_timed for unit in units for chain in chains_of(unit)):
+    if any(chain.is_timed for unit in units for chain in unit.members):
         lookahead.timed |= group
     lookahead.curves |= walk.curves
     for animated, curves in walk.curves.items():
@@ -203,14 +104,14 @@ def _look_at_group(lookahead: Lookahead, group: set[int], units: list[Unit]) -> 
         lookahead.sources.setdefault(source, set()).update(group)
 
 
-def _posed_slots(reader: FkReader, channels: Iterable[tuple[str, int]]) -> set[int]:
-    """Return the posed slots that animated channels set."""
-    rig, slots = reader.rig, set[int]()
+def _slots_of(rig: Skeleton, channels: Iterable[tuple[str, int]]) -> set[int]:
+    """Return the slots of an armature that animated channels set."""
+    slots = set[int]()
     for path in {path for path, _ in channels}:
         name, channel = split_bone_path(path)
         if channel in KIND_OF and name in rig.index:
             slots.add(rig.slot(KIND_OF[channel], rig.index[name]))
-    return slots.intersection(reader.slots)
+    return slots
 
 
 def _replaced(ob: bpy.types.Object) -> Curves | None:
@@ -241,7 +142,7 @@ class _DependencyWalk:
         self._objects: dict[int, bool] = {}
         self._unpredictable: dict[int, set[str]] = {}
 
-    def knows(self, units: Iterable[Unit]) -> bool:
+    def knows(self, units: Iterable[UnitPlan]) -> bool:
         """Return whether all inputs of some units are known ahead."""
         found: list[bool] = []
         starts: list[Node] = []
@@ -249,7 +150,7 @@ class _DependencyWalk:
             if isinstance(unit, PrePassBone):
                 found.append(unit.is_known_ahead)
                 starts.append((unit.rig.object, unit.bone))
-            for chain in chains_of(unit):
+            for chain in unit.members:
                 found.append(self._knows_chain(chain))
                 starts += _starts(chain) if found[-1] else ()
 

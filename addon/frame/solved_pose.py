@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from fabrik_solver import Local
 from fabrik_solver.core.vectors import ORIGIN, Quat, Vec
 
-from ..blender.rotation import quaternion
+from ..blender.rotation import Run, quaternion
+from ..plan.chain_plan import Report
+from ..plan.results import SolveResult
 from ..settings.properties import AnimatedSettings
 from .evaluated import Evaluated
 from .fk_pose import FkPose
-from .results import Report, SolveResult
 
 
 class SolvedPose:
@@ -85,6 +86,10 @@ class SolvedPose:
     def settings(self) -> Sequence[AnimatedSettings]:
         """The settings of the constraints, in the order of the list."""
         return self.fk.settings
+
+    def fk_bits(self, runs: Sequence[Run]) -> tuple[object, ...]:
+        """Return the FK pose of some bones, as bytes."""
+        return self.fk.bits_of(runs, -1)
 
     def beneath(self, bones: Sequence[int]) -> tuple[object, ...]:
         """Return the solved channels of some bones, which a layer starts from."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from ..blender.rotation import Run, runs_of
 from ..blender.skeleton import Point, Skeleton
-from .chain_plan import ChainPlan, Snapshot
+from .chain_plan import ChainPlan, Snapshot, UnitPlan
 from .results import SolveResult
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class PrePassBone(ABC):
+class PrePassBone(UnitPlan, ABC):
     """A bone that is posed on top of its FK pose before the chains that depend on it.
 
     It is not in the list of constraints: its problems are reported by the chains that it serves,
@@ -39,8 +40,6 @@ class PrePassBone(ABC):
         is_layered: Whether an earlier unit poses the bone as well.
         is_timed: Whether it depends on the frame itself.
         watched: Objects besides those of its chains that it depends on.
-        last: The result of the last update.
-        results: Cached results, by frame.
     """
 
     is_known_ahead: ClassVar[bool] = False
@@ -59,14 +58,17 @@ class PrePassBone(ABC):
     is_layered: bool = False
     is_timed: bool = False
     watched: list[bpy.types.Object] = field(default_factory=list)
-    last: SolveResult | None = None
-    results: dict[float, SolveResult] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Set what all units have."""
         self.bones = [self.bone]
         self.runs = runs_of(self.bones)
         self.root_parent = self.rig.parents[self.bone]
+
+    @property
+    def members(self) -> Sequence[ChainPlan]:
+        """None: it poses no bone of the chains that it serves."""
+        return ()
 
     @abstractmethod
     def needs(self) -> list[Point]:

@@ -33,14 +33,13 @@ from ..blender.access import frame_rate, rest_bone
 from ..blender.relations import ROTATION_ONLY, active_constraints, constraint_point, is_predictable
 from ..blender.rotation import Rows
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
+from ..plan.chain_plan import ChainPlan, Tie, UnitPlan
+from ..plan.plan import Plan
+from ..plan.results import SolveResult
 from ..settings.properties import FabrikConstraint
-from .chain_plan import ChainPlan, Tie
 from .fk_pose import FkPose
-from .plan import Plan
 from .read import SceneSnapshot
-from .results import SolveResult
 from .solved_pose import SolvedPose
-from .tree_plan import Unit
 
 T = TypeVar("T")
 
@@ -93,7 +92,7 @@ class SolvedScene:
         """The depsgraph that is read."""
         return self.snapshot.depsgraph
 
-    def add(self, unit: Unit, result: SolveResult) -> None:
+    def add(self, unit: UnitPlan, result: SolveResult) -> None:
         """Add a result, and invalidate the transforms that depend on it."""
         pose = self.poses[unit.rig.uid]
         pose.reports[unit.items] = result.reports

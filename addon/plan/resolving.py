@@ -20,9 +20,9 @@ from ..blender.skeleton import Point, Skeleton, skeleton_of
 from ..settings.joint_limits import joint_problem, joints_of
 from ..settings.properties import FabrikConstraint, settings
 from ..settings.values import pointed
-from . import deferred
 from .bend_side import bend_side
 from .chain_plan import ChainPlan
+from .deferred import write_later
 from .registry import MOTIONS, resolve_reach
 
 
@@ -219,7 +219,7 @@ def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -
                 object=rig.object.name,
             )
         name = rig.renamed[name]
-        deferred.note(owner, field_name, name)
-    deferred.note(bones[name], "fabrik_name", name)
+        write_later(owner, field_name, name)
+    write_later(bones[name], "fabrik_name", name)
     rig.record(rig.index[name])
     return rig.index[name]

@@ -169,6 +169,8 @@ class FkReader:
         posed_channels: The channels that chains posed then, as property names and bones.
         derived: What was made of the settings of constraints, until these are read again (see
             `SceneSnapshot.derived`).
+        varying: What animation changes of all that is read, if the armature was only played since
+            that was found out.
     """
 
     def __init__(
@@ -187,6 +189,7 @@ class FkReader:
         self.last: FkPose | None = None
         self.posed_channels: frozenset[tuple[str, int]] = frozenset()
         self.derived: dict[tuple[int, object], Any] = {}
+        self.varying: Varying | None = None
         self._count = count = len(rig.names)
         self.rows = Rows(rig.names, {*(slot % count for slot in self.slots), *tips})
         self._native_joints = sorted(native_joints)

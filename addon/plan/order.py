@@ -26,9 +26,9 @@ from ..blender.relations import (
     walk_dependencies,
 )
 from ..blender.skeleton import skeleton_of
-from .chain_plan import ChainPlan
+from .chain_plan import ChainPlan, UnitPlan
 from .pre_pass import PrePassBone
-from .tree_plan import TreePlan, Unit, chains_of
+from .tree_plan import TreePlan
 
 Member = ChainPlan | PrePassBone
 """A part of a unit that has dependencies of its own."""
@@ -84,12 +84,12 @@ class Order:
         self._reading: dict[Node, bool] = {}
         """Whether what drivers read follows a solved chain; not a dependency."""
         chains = [chain for chain in self.chains if not chain.problem]
-        self.units: list[Unit] = [*self.pre_pass, *self._merge_sharing(chains)]
-        self.posing: dict[tuple[int, int], list[Unit]] = {}
+        self.units: list[UnitPlan] = [*self.pre_pass, *self._merge_sharing(chains)]
+        self.posing: dict[tuple[int, int], list[UnitPlan]] = {}
         for unit in self.units:
             for bone in unit.bones:
                 self.posing.setdefault((unit.rig.uid, bone), []).append(unit)
-        self.beneath: dict[Unit, set[Unit]] = {}
+        self.beneath: dict[UnitPlan, set[UnitPlan]] = {}
         for unit in self.units:
             self.beneath[unit] = self._units_beneath(unit)
         self.unit_of = {member: unit for unit in self.units for member in _members(unit)}
@@ -100,7 +100,7 @@ class Order:
             for unit in self.units
         }
         for unit in self.units:
-            for layer in (unit, *chains_of(unit)):
+            for layer in (unit, *unit.members):
                 layer.is_layered = bool(self.beneath[unit])
             if isinstance(unit, TreePlan):
                 self._note_layer_order(unit)
@@ -110,13 +110,13 @@ class Order:
             self._report_cycle()
             raise RefusedError from None
 
-    def _sorted(self) -> list[Unit]:
+    def _sorted(self) -> list[UnitPlan]:
         """Return the units, each after its dependencies."""
         sorter = TopologicalSorter(self.needs)
         sorter.prepare()
         place = {unit: i for i, unit in enumerate(self.units)}
         ready: list[int] = []
-        found: list[Unit] = []
+        found: list[UnitPlan] = []
         while sorter.is_active():
             for unit in sorter.get_ready():
                 heappush(ready, place[unit])
@@ -124,7 +124,7 @@ class Order:
             sorter.done(found[-1])
         return found
 
-    def _merge_sharing(self, chains: list[ChainPlan]) -> list[Unit]:
+    def _merge_sharing(self, chains: list[ChainPlan]) -> list[UnitPlan]:
         """Return the units: reaching chains that share bones form a tree."""
         first: dict[tuple[int, int], int] = {}
         leader = list(range(len(chains)))
@@ -147,7 +147,7 @@ class Order:
             for group in groups.values()
         ]
 
-    def _units_beneath(self, unit: Unit) -> set[Unit]:
+    def _units_beneath(self, unit: UnitPlan) -> set[UnitPlan]:
         """Return the units beneath one: those earlier in the list that pose some of its bones.
 
         Those in turn beneath them are included; they have been found already.
@@ -171,7 +171,7 @@ class Order:
                         layer=layer.name,
                     )
 
-    def ordered(self) -> list[Unit]:
+    def ordered(self) -> list[UnitPlan]:
         """Return the units in solving order, with invalid chains at the end."""
         return [*self.sequence, *(chain for chain in self.chains if chain not in self.unit_of)]
 
@@ -200,11 +200,11 @@ class Order:
                 chain
                 for other in self.units
                 if other in cycle
-                for chain in chains_of(other)
+                for chain in other.members
                 if self.own[chain] & cycle
             ]
             names = listed([chain.name for chain in chains])
-            first = next(chain for chain in chains_of(unit) if chain in chains)
+            first = next(chain for chain in unit.members if chain in chains)
             first.problem = msg(
                 "Dependency cycle: the target, pole or root depends on the chain itself "
                 "(through {names}). Choose one that does not",
@@ -213,8 +213,8 @@ class Order:
             return
         raise AssertionError("a cycle that no unit is part of")
 
-    def _all_dependencies(self, unit: Unit) -> set[Unit]:
-        found: set[Unit] = set()
+    def _all_dependencies(self, unit: UnitPlan) -> set[UnitPlan]:
+        found: set[UnitPlan] = set()
         fringe = [unit]
         while fringe:
             for other in self.needs[fringe.pop()]:
@@ -223,7 +223,7 @@ class Order:
                     fringe.append(other)
         return found
 
-    def _own_needs(self, member: Member, unit: Unit) -> set[Unit]:
+    def _own_needs(self, member: Member, unit: UnitPlan) -> set[UnitPlan]:
         """Return the dependencies of a member.
 
         Raises:
@@ -240,14 +240,14 @@ class Order:
             member.problem = INTERNAL_ERROR
             raise RefusedError from None
 
-    def _needs(self, chain: Member, unit: Unit) -> set[Unit]:
+    def _needs(self, chain: Member, unit: UnitPlan) -> set[UnitPlan]:
         """Return the units that must be solved before a member."""
         # A layer on top may pose the parent as well, but is solved later.
         carrying = self._posing([(chain.rig.object, unit.root_parent)], chain)
         carrying = {other for other in carrying if unit not in self.beneath[other]}
         return carrying | self._posing(map(node_at, chain.needs()), chain)
 
-    def _posing(self, starts: Iterable[Node], chain: Member) -> set[Unit]:
+    def _posing(self, starts: Iterable[Node], chain: Member) -> set[UnitPlan]:
         """Return the units that some nodes follow."""
         moving: dict[Node, bool] = {}
         self._walk_up(starts, moving, chain)
@@ -382,8 +382,8 @@ class Order:
         return self._reading[node]
 
 
-def _members(unit: Unit) -> Sequence[Member]:
-    return [unit] if isinstance(unit, PrePassBone) else chains_of(unit)
+def _members(unit: UnitPlan) -> Sequence[Member]:
+    return [unit] if isinstance(unit, PrePassBone) else unit.members
 
 
 def _owner(node: Node) -> Any:

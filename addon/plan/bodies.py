@@ -16,15 +16,14 @@ from ..blender.relations import Node, constraint_point, node_at, parents, walk_d
 from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Point, Skeleton, skeleton_of
 from ..settings.properties import is_control
-from .chain_plan import ChainPlan, Hold, Tie
+from .chain_plan import ChainPlan, Hold, Tie, UnitPlan
 from .pre_pass import PrePassBone
-from .tree_plan import Unit
 
 MOVING = {*KIND_OF, "delta_location", "delta_rotation_euler", "delta_rotation_quaternion"}
 """The channels that move an object or bone."""
 
 
-def tie_to_bodies(units: Iterable[Unit], chains: Iterable[ChainPlan]) -> None:
+def tie_to_bodies(units: Iterable[UnitPlan], chains: Iterable[ChainPlan]) -> None:
     """Set which targets and poles of chains belong to a body that a unit lifts."""
     lifting = [unit for unit in units if isinstance(unit, PrePassBone) and unit.lifts_body]
     hips: dict[Skeleton, dict[int, set[int]]] = {}

@@ -1,27 +1,19 @@
-"""Solve units: a chain, a tree of chains that share bones, or a pre-pass bone."""
+"""Trees: chains of an armature that are solved together because they share bones."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-
-from fabrik_solver import BodyInput
-from fabrik_solver.core.vectors import Vec
 
 from ..blender.errors import listed
 from ..blender.messages import msg
 from ..blender.rotation import Run, runs_of
 from ..blender.skeleton import Skeleton
-from .bend_side import bend_side
-from .chain_plan import ChainPlan, StartSource
-from .pre_pass import PrePassBone
-from .results import SolveResult
-
-Bends = tuple[list[Vec | None], list[Vec | None]]
-"""The rest bend of a chain from each of its bones on, with and without its hand."""
+from .chain_plan import ChainPlan, StartSource, UnitPlan
 
 
 @dataclass(eq=False, slots=True)
-class TreePlan:
+class TreePlan(UnitPlan):
     """Chains of an armature that are solved together because they share bones.
 
     Attributes:
@@ -33,11 +25,6 @@ class TreePlan:
         root_parent: The parent of the first bone, -1 if it has none.
         is_layered: Whether a constraint earlier in the list poses some of its bones.
         start_source: Gives the pose to solve from, if any of the chains is continuous.
-        bits: `FkPose.bits_of` its bones.
-        stamp: The `FkPose.stamp` that they were read at.
-        body: The tree in its FK pose, after the inputs that it was made from.
-        last: The result of the last update.
-        results: Cached results, by frame.
     """
 
     chains: list[ChainPlan]
@@ -48,12 +35,6 @@ class TreePlan:
     root_parent: int = field(init=False)
     is_layered: bool = False
     start_source: StartSource | None = field(init=False)
-    bits: tuple[object, ...] = ()
-    stamp: tuple[int, int] | None = None
-    body: tuple[object, BodyInput] | None = None
-    last: SolveResult | None = None
-    results: dict[float, SolveResult] = field(default_factory=dict)
-    _rest_bends: list[Bends] | None = None
 
     def __post_init__(self) -> None:
         """Collect the bones of the chains."""
@@ -70,11 +51,9 @@ class TreePlan:
             chain.note = chain.note or self._unused_setting_note(chain)
 
     @property
-    def bends(self) -> list[Bends]:
-        """The rest bends of each chain, computed on first use."""
-        if self._rest_bends is None:
-            self._rest_bends = [_bends(chain) for chain in self.chains]
-        return self._rest_bends
+    def members(self) -> Sequence[ChainPlan]:
+        """The chains."""
+        return self.chains
 
     def _unused_setting_note(self, chain: ChainPlan) -> str:
         """Return a note on a setting that has no effect because the chain shares bones."""
@@ -97,27 +76,3 @@ class TreePlan:
                 others=listed([o.name for o in others]),
             )
         return ""
-
-
-def _bends(chain: ChainPlan) -> Bends:
-    """Return the rest bend of a chain from each of its bones on."""
-    rig, bones = chain.rig, chain.bones
-    places = range(len(bones))
-    if not chain.has_hand:
-        whole = [bend_side(rig, bones[start:], chain.tip_bone) for start in places]
-        return whole, whole
-    limb, hand = bones[:-1], bones[-1]
-    before = [bend_side(rig, limb[start:], hand) if limb[start:] else None for start in places]
-    if chain.tip_bone >= 0:
-        return before, before  # Only the head of the hand reaches.
-    return [bend_side(rig, bones[start:], -1) for start in places], before
-
-
-Unit = ChainPlan | TreePlan | PrePassBone
-
-
-def chains_of(unit: Unit) -> list[ChainPlan]:
-    """Return the chains of a unit."""
-    if isinstance(unit, TreePlan):
-        return unit.chains
-    return [unit] if isinstance(unit, ChainPlan) else []

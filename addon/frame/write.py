@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..blender.access import pose_bones, set_channel
 from ..blender.animated_values import Flushed, take_back
 from ..blender.curves import Curves, MutedCopy
-from ..blender.listeners import Listeners, on_invalidate
+from ..blender.listeners import Listeners
 from ..blender.messages import store
 from ..blender.rotation import (
     ALL_CHANNELS,
@@ -29,10 +29,12 @@ from ..blender.rotation import (
     gather,
     runs_of,
 )
+from ..blender.session import part
 from ..blender.skeleton import Skeleton, forget_bones
+from ..plan.chain_plan import Report
+from ..plan.results import SolveResult
 from ..settings.properties import FabrikConstraint, settings
 from .fk_pose import ChannelGroup, FkPose
-from .results import Report, SolveResult
 from .solved_pose import SolvedPose
 
 
@@ -140,12 +142,20 @@ class Overwrite(NamedTuple):
     curves: Curves | None
 
 
-_overwrites: list[Overwrite] = []
+class Overwritten:
+    """What the session has to restore after an evaluation.
 
-_muted: list[MutedCopy] = []
+    Attributes:
+        channels: The overwritten channels.
+        muted: F-curves that are muted meanwhile.
+        flushed: Armatures with values that the animation of another depsgraph has replaced.
+    """
 
-_flushed: list[tuple[Skeleton, Flushed]] = []
-"""Armatures with values that the animation of another depsgraph has replaced."""
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self.channels: list[Overwrite] = []
+        self.muted: list[MutedCopy] = []
+        self.flushed: list[tuple[Skeleton, Flushed]] = []
 
 
 class Encoded(NamedTuple):
@@ -278,7 +288,7 @@ def write_ahead(
         fk: The FK pose that these would give.
     """
     if muted is not None:
-        _muted.append(muted)
+        part(Overwritten).muted.append(muted)
     for group, composed in writer.composed:
         bones = group.bones
         if animated:
@@ -317,7 +327,7 @@ def _write(
     played = before if played is None else played
     if written == before == played:
         return
-    _overwrites.append(Overwrite(buffer, before, played, written, curves))
+    part(Overwritten).channels.append(Overwrite(buffer, before, played, written, curves))
     if is_quiet:
         buffer.write_quietly(written)
     else:
@@ -327,12 +337,13 @@ def _write(
 def keep_flushed(rig: Skeleton, flushed: Flushed) -> None:
     """Have `restore_fk_pose` also restore the values from before a flush to the original data."""
     if flushed:
-        _flushed.append((rig, flushed))
+        part(Overwritten).flushed.append((rig, flushed))
 
 
 def is_overwritten() -> bool:
     """Return whether `restore_fk_pose` has anything to restore."""
-    return bool(_overwrites or _flushed or _muted)
+    kept = part(Overwritten)
+    return bool(kept.channels or kept.flushed or kept.muted)
 
 
 def restore_fk_pose(has_new_bones: bool, is_played: bool = False) -> None:
@@ -346,18 +357,20 @@ def restore_fk_pose(has_new_bones: bool, is_played: bool = False) -> None:
             its animation to the original data.
     """
     restore_channels(has_new_bones, is_played)
-    while _flushed:
-        rig, flushed = _flushed.pop()
+    flushes = part(Overwritten).flushed
+    while flushes:
+        rig, flushed = flushes.pop()
         with suppress(ReferenceError):
             take_back(rig.object, flushed)
 
 
 def restore_channels(has_new_bones: bool, is_played: bool = False) -> None:
     """Restore the same, except for flushed values. It tags nothing."""
-    if has_new_bones and _overwrites:
+    kept = part(Overwritten)
+    if has_new_bones and kept.channels:
         forget_bones()
-    while _overwrites:
-        over = _overwrites.pop()
+    while kept.channels:
+        over = kept.channels.pop()
         fk = over.played if is_played else over.before
         try:
             if has_new_bones and not over.buffer.refresh():
@@ -369,9 +382,9 @@ def restore_channels(has_new_bones: bool, is_played: bool = False) -> None:
                 )
         except ReferenceError:
             continue  # The armature was removed.
-    while _muted:
+    while kept.muted:
         with suppress(ReferenceError):
-            _muted.pop().undo()
+            kept.muted.pop().undo()
 
 
 def _merged(over: Overwrite, present: array[float], fk: array[float]) -> array[float]:
@@ -433,14 +446,6 @@ class SavedPose:
                 values[:] = before
                 for bone in changed:
                     setters[bone]()
-
-
-@on_invalidate
-def forget_written() -> None:
-    """Forget the overwritten channels and muted F-curves; they no longer exist."""
-    _overwrites.clear()
-    _flushed.clear()
-    _muted.clear()
 
 
 on_report = Listeners[[]]()

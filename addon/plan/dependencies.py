@@ -11,11 +11,10 @@ import bpy
 
 from ..blender import dependency_driver
 from ..blender.dependency_driver import Source, existing_bone
-from ..blender.listeners import on_invalidate
+from ..blender.session import part
 from ..settings import notifications
-from ..settings.properties import settings
+from ..settings.properties import LISTS, settings
 from ..settings.values import pointed
-from .registry import LISTS
 
 
 def declare(armature: bpy.types.Object) -> bool:
@@ -23,44 +22,48 @@ def declare(armature: bpy.types.Object) -> bool:
     return dependency_driver.declare(armature, sources(armature))
 
 
-_pending: dict[int, bpy.types.Object] = {}
+class PendingDeclarations:
+    """The armatures of the session whose dependencies will be declared before the next update."""
 
-_shown: list[int] = []
-"""The scenes that windows showed when an armature was scheduled last."""
+    def __init__(self) -> None:
+        """Start without any."""
+        self._armatures: dict[int, bpy.types.Object] = {}
+        self._scenes: list[int] = []  # Those that windows showed when the last one was added.
+
+    def add(self, armature: bpy.types.Object) -> None:
+        """Declare the dependencies of an armature before the next update."""
+        self._armatures[armature.session_uid] = armature
+        self._scenes = _shown_scenes()
+
+    def declare(self, is_frame_change: bool) -> None:
+        """Declare them.
+
+        A window that switches to another scene changes its frame. The depsgraph has been built anew
+        then and is not evaluated yet, where building it once more crashes Blender 4.2: what is
+        declared has to wait until it is.
+        """
+        if not self._armatures or (is_frame_change and self._scenes != _shown_scenes()):
+            return
+        while self._armatures:
+            _, armature = self._armatures.popitem()
+            with suppress(ReferenceError):  # It was removed.
+                declare(armature)
+
+    def clear(self) -> None:
+        """Declare nothing."""
+        self._armatures.clear()
 
 
 @notifications.structure
 def note(block: bpy.types.ID) -> None:
-    """Schedule `declare` for an armature before the next update."""
+    """Declare the dependencies of an armature whose structure changed before the next update."""
     if isinstance(block, bpy.types.Object):
-        _pending[block.session_uid] = block
-        _shown[:] = _shown_scenes()
-
-
-def declare_pending(is_frame_change: bool) -> None:
-    """Declare the dependencies of all scheduled armatures.
-
-    A window that switches to another scene changes its frame. The depsgraph has been built anew
-    then and is not evaluated yet, where building it once more crashes Blender 4.2: what is declared
-    has to wait until it is.
-    """
-    if not _pending or (is_frame_change and _shown != _shown_scenes()):
-        return
-    while _pending:
-        _, armature = _pending.popitem()
-        with suppress(ReferenceError):  # It was removed.
-            declare(armature)
+        part(PendingDeclarations).add(block)
 
 
 def _shown_scenes() -> list[int]:
     manager = bpy.context.window_manager
     return [window.scene.session_uid for window in manager.windows] if manager else []
-
-
-@on_invalidate
-def forget_pending() -> None:
-    """Cancel the scheduled declarations."""
-    _pending.clear()
 
 
 def sources(armature: bpy.types.Object) -> list[Source]:

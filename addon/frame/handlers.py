@@ -20,6 +20,7 @@ from ..blender.errors import forget_reported, report_once
 from ..blender.listeners import on_invalidate, on_load
 from ..blender.meshes import forget as forget_meshes
 from ..blender.meshes import note_evaluation
+from ..blender.session import part
 from ..blender.skeleton import have_hidden_bones_changed, rebuild_poses
 from ..blender.updates import (
     NO_ARMATURES,
@@ -30,45 +31,55 @@ from ..blender.updates import (
     tag_animation,
     tagged_in,
 )
-from ..settings import notifications
-from . import dependencies, plan, timing
-from .ahead import solve_ahead
-from .evaluate import Update, evaluate, is_foreign, unseen
-from .registry import note_update
+from ..plan import dependencies, planner
+from ..plan.dependencies import PendingDeclarations
+from ..plan.planner import Planner
+from ..plan.registry import note_update
+from ..settings.notifications import take_followed
+from .affected import Update, is_foreign, unseen
+from .early import Coming
+from .timing import Timing
+from .update import after_evaluation, before_evaluation
 from .write import is_overwritten, restore_fk_pose
 
-_is_inside = False
-"""Whether a handler is running: nested updates belong to it."""
 
-_is_undone = False
-"""Whether the next update is that of an undo or redo."""
+class Events:
+    """What handlers of the session have to know of each other.
 
+    Attributes:
+        is_inside: Whether one is running: nested updates belong to it.
+        is_undone: Whether the next update is that of an undo or redo.
+        tagged: Names of the data-blocks that were tagged for the current update; None before it
+            was asked.
+    """
 
-_tagged: set[str] | None = None
-"""Names of the data-blocks that were tagged for the current update; None before it was asked."""
+    def __init__(self) -> None:
+        """Start outside of all."""
+        self.is_inside = False
+        self.is_undone = False
+        self.tagged: set[str] | None = None
 
 
 def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
-    global _tagged
-    if _is_inside:
+    events, plan = part(Events), planner.known()
+    if events.is_inside:
         return
-    _tagged = None
-    if plan.is_empty():
+    events.tagged = None
+    if plan is not None and not plan.rigs:
         return
     try:
         # Renders and failed updates leave their results in the channels.
         restore_fk_pose(has_new_bones=True)
         before, after = EVENTS[is_frame_change]
-        _put(after, FIRST[after], 0)
-        _put(after, LAST[after], -1)
-        dependencies.declare_pending(is_frame_change)
-        if getattr(bpy.app.handlers, before)[-1] is not LAST[before]:
+        _take_ends(after)
+        part(PendingDeclarations).declare(is_frame_change)
+        if getattr(bpy.app.handlers, before)[-1:] != [LAST[before]]:
             return  # What handlers after ours do is not known, and they need the FK pose as well.
         graphs = graphs_of(scene)
-        _tagged = tagged_in(graphs)
-        # While a render runs in another thread, the window may be evaluated meanwhile.
-        may_mute = is_frame_change and not bpy.app.is_job_running("RENDER")
-        solve_ahead(scene, graphs, is_frame_change, _tagged, may_mute)
+        events.tagged = tagged_in(graphs)
+        coming = _coming(scene, graphs, is_frame_change, events.tagged)
+        if coming is not None:
+            before_evaluation(coming)
     except ReferenceError:
         _give_up()  # Something was removed without notice.
     except Exception:
@@ -76,48 +87,60 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         _give_up()
 
 
+def _coming(
+    scene: bpy.types.Scene,
+    graphs: list[bpy.types.Depsgraph],
+    is_frame_change: bool,
+    tagged: set[str],
+) -> Coming | None:
+    """Return the evaluation that Blender is about to do; None if there is nothing to solve."""
+    plan = planner.known()
+    if plan is None:
+        return None
+    may_be_rebuilt = any([graph.id_type_updated("SCENE") for graph in graphs])
+    has_new_curves = any([graph.id_type_updated("ACTION") for graph in graphs])
+    if may_be_rebuilt or has_new_curves or plan.has_new_drivers():
+        part(Planner).look_at_animation()
+        plan = planner.current()
+    # While a render runs in another thread, the window may be evaluated meanwhile. An edited
+    # action is copied, with its F-curves as they are.
+    needs_graph = plan.lookahead.replaced or plan.lookahead.meshes
+    may_mute = is_frame_change and needs_graph and not (may_be_rebuilt or has_new_curves)
+    flushed = None
+    if may_mute and not bpy.app.is_job_running("RENDER"):
+        layer = bpy.context.view_layer
+        flushed = layer.depsgraph if layer is not None and layer.depsgraph in graphs else None
+    frame = scene.frame_current_final if is_frame_change else None
+    return Coming(plan, scene, graphs, frame, tagged, may_be_rebuilt, flushed)
+
+
 def _give_up() -> None:
-    plan.discard(skeletons=True)
+    part(Planner).discard(skeletons=True)
     try:
         restore_fk_pose(has_new_bones=True)
     except Exception:
         report_once("could not give the armatures their FK pose back")
 
 
-def _put(name: str, handler: Callable[..., None], place: int) -> None:
-    """Make a handler of ours the first (0) or last (-1) of its event, which must not be running.
+def _take_ends(name: str) -> None:
+    """Make ours the first and last handlers of an event, which must not be running.
 
     That which is called last also evaluates what others have changed. Evaluating again clears the
     depsgraph's list of updates, which others may read.
     """
     handlers = getattr(bpy.app.handlers, name)
-    if handlers and handlers[place] is not handler and handler in handlers:
-        handlers.remove(handler)
-        handlers.insert(place % (len(handlers) + 1), handler)
-
-
-def _has_other_handlers(is_frame_change: bool) -> bool:
-    """Return whether other extensions have handlers here, which may change something."""
-    _, after = EVENTS[is_frame_change]
-    return getattr(bpy.app.handlers, after) != [FIRST[after], LAST[after]]
-
-
-def _is_unedited(depsgraph: bpy.types.Depsgraph, company: bool) -> bool:
-    """Return whether a frame change is known to have evaluated nothing but its animation.
-
-    What is edited is tagged, and Blender lists that before the evaluation: nothing if the frame is
-    played. Then `Depsgraph.updates` need not be walked, which takes milliseconds in large scenes.
-
-    Args:
-        depsgraph: The depsgraph that has changed its frame.
-        company: Whether other extensions were called after the evaluation.
-    """
-    return _tagged is not None and not (company or _tagged or depsgraph.mode == "RENDER")
+    first, last = FIRST.get(name), LAST.get(name)
+    if first in handlers and handlers[0] is not first:
+        handlers.remove(first)
+        handlers.insert(0, first)
+    if last in handlers and handlers[-1] is not last:
+        handlers.remove(last)
+        handlers.append(last)
 
 
 def _restore(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     """Give the FK pose back once what was written ahead is evaluated."""
-    if _is_inside or not is_overwritten():
+    if part(Events).is_inside or not is_overwritten():
         return
     try:
         is_played = is_frame_change and not is_foreign(depsgraph)
@@ -127,38 +150,47 @@ def _restore(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
 
 
 def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
-    global _is_inside, _is_undone, _tagged
-    if _is_inside:
+    events, plan = part(Events), planner.known()
+    if events.is_inside:
         forget_meshes()
         return
     is_rebuilt = has_new_relations(depsgraph)
-    if plan.is_empty() and not is_rebuilt:
+    if plan is not None and not (plan.rigs or is_rebuilt):
         return
-    _is_inside = True
+    events.is_inside = True
     try:
         for before, _ in EVENTS:
-            _put(before, LAST[before], -1)
+            _take_ends(before)
         if depsgraph.mode == "RENDER":  # It leaves results in the channels until it calls these.
-            _put("render_post", on_restore, 0)
-            _put("render_cancel", on_restore, 0)
+            _take_ends("render_post")
+            _take_ends("render_cancel")
         try:
-            _catch_up(depsgraph, is_frame_change, is_rebuilt)
+            _follow(depsgraph, is_frame_change, is_rebuilt)
         except ReferenceError:
             # Something was removed without notice, because it was not evaluated anywhere.
             _give_up()
-            _catch_up(depsgraph, is_frame_change, is_rebuilt)
+            _follow(depsgraph, is_frame_change, is_rebuilt)
     except Exception:
         report_once("could not pose the armatures")
         _give_up()
     finally:
-        _is_inside = _is_undone = False
-        _tagged = None
+        events.is_inside = events.is_undone = False
+        events.tagged = None
 
 
-def _catch_up(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt: bool) -> None:
-    """Update the plan, and solve what an update affects."""
-    company = _has_other_handlers(is_frame_change)
-    is_played = is_frame_change and not is_rebuilt and _is_unedited(depsgraph, company)
+def _follow(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt: bool) -> None:
+    """Bring the plan up to date, and solve what an evaluation affects."""
+    events, plan_of = part(Events), part(Planner)
+    _, after = EVENTS[is_frame_change]
+    has_other_handlers = getattr(bpy.app.handlers, after) != [FIRST[after], LAST[after]]
+    # What is edited is tagged, and Blender lists that before the evaluation: nothing if the frame
+    # is played. Then `Depsgraph.updates` need not be walked, which takes milliseconds in large
+    # scenes.
+    is_played = (
+        is_frame_change
+        and not (is_rebuilt or has_other_handlers or events.tagged or events.tagged is None)
+        and depsgraph.mode != "RENDER"
+    )
     updates = Updates(depsgraph)
     note_evaluation(depsgraph, updates, is_played)
     edited, clicked, moved = NO_ARMATURES if is_played else armatures_in(updates)
@@ -166,25 +198,34 @@ def _catch_up(depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt:
         # Edits may be tagged in other scenes only, as when this one is rendered first.
         scene = cast(bpy.types.Scene, depsgraph.scene).original
         others = [other for other in bpy.data.scenes if other != scene]
-        tagged = (_tagged or set[str]()) | tagged_in(graphs_of(*others))
-        plan.revise(tagged, edited + clicked)
-    elif plan.is_switched() if is_played else plan.is_outdated(edited, clicked, moved):
-        plan.discard(skeletons=True)
+        tagged = (events.tagged or set[str]()) | tagged_in(graphs_of(*others))
+        plan_of.revise(tagged, edited + clicked)
+    elif plan_of.is_switched() if is_played else plan_of.is_outdated(edited, clicked, moved):
+        plan_of.discard(skeletons=True)
     if not is_frame_change and have_hidden_bones_changed(depsgraph):
-        plan.discard(skeletons=True)
-    present = plan.current_after_writes() if depsgraph.mode == "VIEWPORT" else plan.current()
-    changed = notifications.take_followed()
-    if (changed or not present.is_declared) and depsgraph.mode == "VIEWPORT":
-        changed |= _declare_dependencies()
+        plan_of.discard(skeletons=True)
+    if depsgraph.mode == "VIEWPORT":
+        plan_of.current_after_writes()
+    redeclared = take_followed()
+    if (redeclared or not plan_of.is_declared) and depsgraph.mode == "VIEWPORT":
+        redeclared |= _declare_dependencies()
     if not is_frame_change:
         if depsgraph.id_type_updated("ACTION"):
-            present.look_at_animation()
+            plan_of.look_at_animation()
         note_update(depsgraph)
+    timing = part(Timing)
     started = perf_counter() if timing.is_asked else 0.0
-    update = Update(
-        depsgraph, updates, is_frame_change, is_played, is_rebuilt, _is_undone, changed, company
+    done = Update(
+        depsgraph,
+        updates,
+        is_frame_change,
+        is_played,
+        is_rebuilt,
+        events.is_undone,
+        redeclared,
+        has_other_handlers,
     )
-    if evaluate(update) and started:
+    if after_evaluation(done) and started:
         timing.note(started)
 
 
@@ -227,7 +268,7 @@ def on_depsgraph_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph)
 @persistent
 def on_restore(_unused: object = None, _unused_too: object = None) -> None:
     """Restore the FK pose, after a render and before saving and undo."""
-    if not _is_inside:
+    if not part(Events).is_inside:
         restore_fk_pose(has_new_bones=True)
 
 
@@ -237,17 +278,16 @@ def after_load(_path: str, _unused: object = None) -> None:
     on_invalidate.notify()
     on_load.notify()
     forget_reported()
-    if plan.is_used():
+    if planner.is_used():
         refresh(is_loaded=True)
 
 
 @persistent
 def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
     """Forget references that undo or redo made invalid; an update follows."""
-    global _is_undone
     on_invalidate.notify()
     rebuild_poses()
-    _is_undone = True
+    part(Events).is_undone = True
 
 
 def refresh(is_loaded: bool = False) -> None:
@@ -262,9 +302,9 @@ def refresh(is_loaded: bool = False) -> None:
         layer.update()  # The first update of a new depsgraph calls no handler.
     if layer is not None and is_loaded:
         tag_animation(cast(bpy.types.Depsgraph, layer.depsgraph))
-    present = plan.current_after_writes()
+    plan = part(Planner).current_after_writes()
     _declare_dependencies()
-    for rig in present.rigs.values():
+    for rig in plan.rigs.values():
         rig.object.update_tag()
     if layer is not None:
         layer.update()
@@ -285,7 +325,7 @@ def _solve_in_windows() -> None:
         with suppress(ReferenceError):  # Something was removed; the next update notices.
             new = unseen(window.scene, window.view_layer)
             for uid in new:
-                plan.current().rigs[uid].object.update_tag()
+                planner.current().rigs[uid].object.update_tag()
             if new:
                 window.view_layer.update()
 
@@ -298,13 +338,14 @@ def start() -> None:
 
 def _declare_dependencies() -> set[int]:
     """Declare the dependencies of all armatures; return those whose dependencies changed."""
-    present = plan.current()
-    for ob in present.orphaned:
+    plan_of = part(Planner)
+    plan = plan_of.current()
+    for ob in plan.orphaned:
         if ob.library is None and dependencies.declare(ob):
-            present.released[ob.session_uid] = ob
-    present.is_declared = True
-    dependencies.forget_pending()
-    rigs = [rig for rig in present.rigs.values() if rig.object.library is None]
+            plan_of.released[ob.session_uid] = ob
+    plan_of.is_declared = True
+    part(PendingDeclarations).clear()
+    rigs = [rig for rig in plan.rigs.values() if rig.object.library is None]
     return {rig.uid for rig in rigs if dependencies.declare(rig.object)}
 
 
@@ -317,6 +358,8 @@ EVENTS = (
 FIRST: dict[str, Callable[..., None]] = {
     "depsgraph_update_post": after_depsgraph_update,
     "frame_change_post": after_frame_change,
+    "render_post": on_restore,
+    "render_cancel": on_restore,
 }
 """The handlers that are called before those of others, by the name of their event."""
 
@@ -331,9 +374,7 @@ LAST: dict[str, Callable[..., None]] = {
 HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
     *FIRST.items(),
     *LAST.items(),
-    ("render_post", on_restore),
     ("render_complete", on_restore),
-    ("render_cancel", on_restore),
     ("save_pre", on_restore),
     ("undo_pre", on_restore),
     ("redo_pre", on_restore),

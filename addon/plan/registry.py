@@ -14,7 +14,7 @@ from ..blender.errors import contained
 from ..blender.skeleton import Skeleton
 from ..settings import properties
 from ..settings.definitions import TypedDefinition
-from ..settings.properties import SOLVER_ITEMS, FabrikConstraint, FabrikSettings
+from ..settings.properties import LISTS, SOLVER_ITEMS, FabrikConstraint, FabrikSettings
 from .chain_plan import ChainPlan, Motion
 from .pre_pass import PrePassBone
 
@@ -52,9 +52,6 @@ MOTIONS: dict[str, Motion] = {}
 
 SOLVER_NAMES: dict[int, str] = {}
 """The identifiers of all solvers, by number."""
-
-LISTS: dict[str, Callable[[FabrikSettings], object]] = {}
-"""The lists of armatures besides that of constraints (see `Feature`)."""
 
 _installed: list[Feature] = []
 

@@ -1,0 +1,1 @@
+"""The frame: read, solve and write armatures at each update."""

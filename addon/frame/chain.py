@@ -1,0 +1,442 @@
+"""Reading the inputs of a chain, and solving it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from math import inf, isfinite
+from typing import NamedTuple
+
+from fabrik_solver import (
+    SOLVERS,
+    WHOLE,
+    ChainInput,
+    Frame,
+    Goal,
+    Posture,
+    Stretch,
+    Tip,
+    head_in_parent,
+    point_in,
+    pose_in_world,
+)
+from fabrik_solver.core.vectors import ORIGIN, Mat3, Vec, add, mat_determinant
+
+from ..blender.errors import ProblemError
+from ..blender.messages import label
+from ..plan.chain_plan import (
+    ChainPlan,
+    ChainPose,
+    Motion,
+    MotionContext,
+    Pose,
+    Report,
+    StartPose,
+    aim_of,
+)
+from ..plan.registry import MOTIONS, SOLVER_NAMES
+from ..plan.results import NOTHING, OFF, SolveResult, explanation
+from ..plan.unit import Unit
+from ..settings.joint_limits import IkSettings
+from ..settings.properties import AnimatedSettings, settings_form
+from .solved_pose import SolvedPose
+from .solved_scene import SolvedScene
+
+REGULAR = 1e-9
+"""The share of the largest possible determinant from which on axes count as regular."""
+
+
+class FkState(NamedTuple):
+    """All inputs of a chain in its FK pose besides its parent; compared bit for bit.
+
+    Attributes:
+        channels: `FkPose.bits_of` its bones and its tip bone.
+        beneath: `SolvedPose.beneath` of its bones, for a layer.
+        joints: The native IK settings of the bones that use them as limits.
+        bias: The constraint's Bias.
+    """
+
+    channels: tuple[object, ...]
+    beneath: tuple[object, ...] | None
+    joints: tuple[IkSettings, ...]
+    bias: float
+
+
+class SolveInput(NamedTuple):
+    """All inputs of a chain's solution; equal inputs give the same solution bit for bit.
+
+    Attributes:
+        parent: Frame of the root bone's parent, in armature space.
+        fk_state: Its FK state.
+        settings: The settings of the constraint.
+        world: Frame of the armature in world space.
+        target: The goal of the tip in world space.
+        pole: The pole in world space, if there is one.
+        axes: The goal orientation of the tip bone in world space, if there is one.
+        note: The note to report.
+        extra: What a motion has read.
+        start: The pose to solve from instead of the FK pose, if it is continuous.
+        facing: Where it bends if it is nearly straight and has no pole (see `Aim`).
+    """
+
+    parent: Frame
+    fk_state: FkState
+    settings: AnimatedSettings
+    world: Frame
+    target: Vec
+    pole: Vec | None
+    axes: Mat3 | None
+    note: str = ""
+    extra: object = None
+    start: StartPose | None = None
+    facing: tuple[Vec, float] | None = None
+
+
+class ChainUnit(Unit[ChainPlan, SolvedScene, SolveInput]):
+    """A constraint that is solved alone, or as a member of a tree."""
+
+    def __init__(self, plan: ChainPlan, is_member: bool = False) -> None:
+        """Start without a result.
+
+        Args:
+            plan: The constraint.
+            is_member: Whether it belongs to a tree, which then has the start pose.
+        """
+        super().__init__(plan)
+        self._is_member = is_member
+        self._start_source = None if is_member else plan.start_source
+        self._checked: AnimatedSettings | None = None
+        self._fk_state: FkState | None = None
+        self._stamp: tuple[int, int] | None = None
+        self._given: ChainInput | None = None
+
+    def read(self, scene: SolvedScene) -> SolveInput | None:
+        """Return the inputs of the constraint; None if it is off.
+
+        Raises:
+            ProblemError: If the constraint is invalid.
+        """
+        chain = self.plan
+        rig = chain.rig
+        pose = scene.poses[rig.uid]
+        settings = pose.fk.settings[chain.item]
+        if not settings.enabled or settings.influence == 0.0:
+            return None
+        if chain.problem:
+            raise ProblemError(chain.problem)
+        if settings is not self._checked:
+            self.check(settings)
+            self._checked = settings
+        parent = WHOLE if chain.root_parent < 0 else scene.frame(rig, chain.root_parent)
+        fk_state = self._fk_state
+        if (
+            fk_state is None
+            or chain.is_layered
+            or fk_state.bias != settings.chain_bias
+            or pose.fk.stamp != self._stamp
+        ):
+            fk_state = self._read_fk_state(pose, settings.chain_bias)
+        world = scene.world(rig.object, rig.uid)
+        pole = None if chain.pole is None else scene.point(chain.pole)
+        if pole is not None and chain.pole_tie is not None:
+            pole = add(pole, scene.lift(chain, chain.pole_tie))
+        aim = aim_of(scene, chain)
+        if chain.target_tie is not None:
+            aim = aim._replace(place=add(aim.place, scene.lift(chain, chain.target_tie)))
+        if chain.goal_source is not None:
+            aim = chain.goal_source.goal(scene, chain, aim)
+        source = self._start_source
+        return SolveInput(
+            parent,
+            fk_state,
+            settings,
+            world,
+            aim.place,
+            pole,
+            aim.axes,
+            chain.note or aim.note,
+            self.read_motion(scene),
+            None if source is None else source.start_pose(scene.time, len(chain.bones)),
+            None if self._is_member else aim.facing,
+        )
+
+    def read_motion(self, scene: SolvedScene) -> object:
+        """Return what the chain's motion reads besides."""
+        return None
+
+    def check(self, settings: AnimatedSettings) -> None:
+        """Refuse settings.
+
+        Raises:
+            ProblemError: If they are invalid.
+        """
+        settings_form().check(tuple(settings))
+        if settings.solver not in SOLVER_NAMES:
+            raise ProblemError(
+                "Solver has the invalid number {solver}: choose another solver, or correct its "
+                "F-curve or driver",
+                solver=settings.solver,
+            )
+        if MOTIONS.get(SOLVER_NAMES[settings.solver]) is not self.plan.motion:
+            raise ProblemError(
+                "Only solvers that reach a target can be switched by animation: animate the "
+                "Influence of two constraints instead"
+            )
+
+    def _read_fk_state(self, pose: SolvedPose, bias: float) -> FkState:
+        """Return the FK state of the chain, the same object if nothing has changed."""
+        chain, before = self.plan, self._fk_state
+        if before is None or pose.fk.stamp != self._stamp:
+            joints = tuple([pose.fk.joints[bone] for _, bone in chain.joints.native])
+            channels = pose.fk.bits_of(chain.runs, chain.tip_bone)
+        else:
+            channels, joints = before.channels, before.joints
+        beneath = pose.beneath(chain.bones) if chain.is_layered else None
+        now = FkState(channels, beneath, joints, bias)
+        self._stamp = pose.fk.stamp
+        if before is not None and now == before:
+            return before
+        self._given, self._fk_state = None, now
+        return now
+
+    def solve(self, scene: SolvedScene, inputs: SolveInput) -> SolveResult:
+        """Return the solution.
+
+        Raises:
+            ProblemError: If an input is not finite, or overflows.
+        """
+        chain = self.plan
+        posed = self.posed(scene.poses[chain.rig.uid], inputs)
+        scales = posed.posture.scales
+        sizes = dict(zip(chain.bones, scales, strict=True)) if scales else NOTHING
+        locations = NOTHING if posed.location is None else {chain.bones[0]: posed.location}
+        numbers = posed.posture.numbers
+        return SolveResult(inputs, chain.bones, numbers, (posed.report,), sizes, locations)
+
+    def posed(self, pose: SolvedPose, inputs: SolveInput) -> ChainPose:
+        """Return the solved pose of the chain.
+
+        Args:
+            pose: Its armature.
+            inputs: The inputs that were read last.
+
+        Raises:
+            ProblemError: If an input is not finite, or overflows.
+        """
+        to_armature = self.plan.rig.from_world(inputs.world)
+        try:
+            return self.solve_given(self.given(pose, inputs), to_armature, inputs)
+        except (ValueError, ArithmeticError):
+            raise not_finite_error(self.plan, inputs, to_armature) from None
+
+    @abstractmethod
+    def solve_given(self, given: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
+        """Return the solved pose of the chain.
+
+        Args:
+            given: The chain in its FK pose.
+            to_armature: From world to armature space.
+            inputs: The inputs.
+
+        Raises:
+            ValueError: If an input is not finite.
+            ArithmeticError: If it overflows.
+        """
+
+    def constraint(self, scene: SolvedScene, item: int) -> tuple[ChainInput, Posture, Frame]:
+        """Solve the constraint; see `solving.solve_constraint`."""
+        inputs = self.read(scene)
+        if inputs is None:
+            raise ProblemError(OFF)
+        pose = scene.poses[self.plan.rig.uid]
+        return self.given(pose, inputs), self.posed(pose, inputs).posture, inputs.world
+
+    def given(self, pose: SolvedPose, inputs: SolveInput) -> ChainInput:
+        """Return the chain in its FK pose.
+
+        Args:
+            pose: Its armature.
+            inputs: The inputs that were read last.
+
+        Raises:
+            ValueError: If an input is not finite.
+            ProblemError: If it stretches and has no length.
+        """
+        chain, given, parent = self.plan, self._given, inputs.parent
+        if given is not None and given.parent == parent:
+            return given
+        if given is not None and given.hand is None:
+            given = given.carried(parent)  # Nothing else has changed.
+        else:
+            bones = [chain.rig.bone(bone) for bone in chain.bones]
+            locals_ = [pose.posed_local(bone) for bone in chain.bones]
+            limits, stiffness = chain.joints.now(inputs.fk_state.joints)
+            given = ChainInput(
+                bones,
+                locals_,
+                tip_of(chain, pose),
+                parent,
+                chain.rest_bend,
+                limits,
+                stiffness,
+                chain.has_hand,
+                chain.limb_bend,
+                inputs.settings.chain_bias,
+            )
+        if chain.stretches and given.chain.scale == 0.0:
+            raise ProblemError(
+                "The chain from “{name}” on has zero length and cannot stretch: change the "
+                "scale of its bones, or disable Stretch",
+                name=chain.rig.names[chain.bones[0]],
+            )
+        self._given = given
+        return given
+
+    def has_length(self, inputs: SolveInput) -> bool:
+        """Return whether the chain is known to have a length.
+
+        It is, if it had one, and only its parent has moved since.
+        """
+        known, parent = self._given, inputs.parent
+        if known is None or known.parent == parent:
+            return known is not None
+        return _is_regular(known.parent[0]) and _is_regular(parent[0])
+
+
+class ReachingChain(ChainUnit):
+    """A chain whose tip reaches for a target, by one of the solver's methods."""
+
+    def check(self, settings: AnimatedSettings) -> None:
+        """Refuse settings also if the method is not for so many bones."""
+        super().check(settings)
+        if settings.weight <= 0.0:
+            raise ProblemError(
+                "Weight is 0, so the constraint has no effect: increase it, or disable the "
+                "constraint"
+            )
+        method = SOLVERS[SOLVER_NAMES[settings.solver]]
+        if method.bones == 0:
+            return
+        # A hand whose tail is the tip is one bone more, or one of them with a Rotation Weight of 0.
+        chain, required = self.plan, method.bones
+        count = len(chain.bones)
+        if chain.has_hand and chain.tip_bone >= 0:
+            count -= 1
+        elif chain.has_hand and count != required:
+            required += 1
+        if count != required:
+            raise ProblemError(
+                "{solver} requires a chain of {required} bones, and this one has {count}: set "
+                "Chain Length to {required}, or choose another solver",
+                solver=label(method.title),
+                required=required,
+                count=count,
+            )
+
+    def solve_given(self, given: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
+        """Return the solved pose of the chain."""
+        settings, start = inputs.settings, inputs.start
+        posture, error = pose_in_world(
+            given,
+            (inputs.world, to_armature),
+            goal_of(inputs),
+            SOLVER_NAMES[settings.solver],
+            settings.iterations,
+            settings.tolerance,
+            settings.influence,
+            None if inputs.axes is None else orientation_of(inputs, inputs.axes),
+            stretch_of(settings) if self.plan.stretches else None,
+            () if start is None else start.rotations,
+        )
+        message = inputs.note or ("" if start is None else start.note)
+        if not message and posture.state != "REACHED":
+            message = explanation(posture, self.plan.stretches, has_iterations(settings))
+        # Rounded to micrometres; anything below is noise.
+        report = Report(posture.state, round(error, 6), posture.solution.iterations_used, message)
+        return ChainPose(posture, report)
+
+
+class MovedChain(ChainUnit):
+    """A chain that a motion poses, such as a look-at or a rope."""
+
+    def __init__(self, plan: ChainPlan, motion: Motion) -> None:
+        """Start without a result."""
+        super().__init__(plan)
+        self._motion = motion
+
+    def read_motion(self, scene: SolvedScene) -> object:
+        """Return what the motion reads."""
+        return self._motion.read(scene, self.plan)
+
+    def solve_given(self, given: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
+        """Return the pose that the motion gives."""
+        settings = inputs.settings
+        context = MotionContext(
+            inputs.world, to_armature, inputs.target, settings.influence, settings.tolerance
+        )
+        posed = self._motion.pose(given, context, inputs.extra)
+        if self.plan.note:
+            posed.report = posed.report._replace(message=self.plan.note)
+        return posed
+
+
+def has_iterations(settings: AnimatedSettings) -> bool:
+    """Return whether more iterations bring the solver closer to the target."""
+    return not SOLVERS[SOLVER_NAMES[settings.solver]].is_exact
+
+
+def not_finite_error(chain: ChainPlan, inputs: SolveInput, to_armature: Frame) -> ProblemError:
+    """Return the error for inputs that are not finite."""
+    for place, source in ((inputs.target, chain.target), (inputs.pole, chain.pole)):
+        if place is not None and source is not None:
+            x, y, z = point_in(to_armature, place)
+            if not isfinite(x + y + z):
+                name = source.object.name
+                return ProblemError(
+                    "“{name}” has an invalid position: check its transform", name=name
+                )
+    return ProblemError(
+        "A bone of the chain, or one of its parents, has an invalid position: clear its "
+        "location, rotation and scale"
+    )
+
+
+def goal_of(inputs: SolveInput) -> Goal:
+    """Return the goal in world space, without the pole if the start pose faces it already."""
+    settings = inputs.settings
+    has_start = inputs.start is not None and len(inputs.start.rotations) > 0
+    if inputs.facing is not None and inputs.pole is None and not has_start:
+        hint, weight = inputs.facing
+        return Goal(inputs.target, hint, 0.0, weight, settings.softness, settings.swing, True)
+    return Goal(
+        inputs.target,
+        None if has_start else inputs.pole,
+        settings.pole_angle,
+        settings.pole_weight,
+        settings.softness,
+        settings.swing,
+    )
+
+
+def stretch_of(settings: AnimatedSettings) -> Stretch:
+    """Return the stretch limits."""
+    return Stretch(settings.stretch_max, settings.use_volume)
+
+
+def orientation_of(inputs: SolveInput, axes: Mat3) -> Tip:
+    """Return the goal orientation of the tip bone in world space."""
+    return Tip(axes, inputs.settings.rotation_weight, inputs.settings.twist_spread)
+
+
+def tip_of(chain: ChainPlan, pose: Pose) -> Vec:
+    """Return the location of the tip in the space of the chain's last bone."""
+    if chain.tip_bone >= 0 and chain.has_hand:
+        return ORIGIN
+    if chain.tip_bone >= 0:
+        return head_in_parent(chain.rig.bone(chain.tip_bone), pose.local(chain.tip_bone))
+    return (0.0, chain.rig.bone(chain.bones[-1]).length, 0.0)
+
+
+def _is_regular(axes: Mat3) -> bool:
+    """Return whether axes are far from giving any vector zero length; False if not finite."""
+    largest = max(map(abs, axes))
+    return REGULAR * largest * largest * largest < abs(mat_determinant(axes)) < inf

@@ -1,0 +1,224 @@
+"""Solving a snapshot, unit by unit, each on top of those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import bpy
+
+from fabrik_solver import ChainInput, Frame, Posture
+from fabrik_solver.core.vectors import Vec
+
+from ..blender.access import is_edited, session_uid
+from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
+from ..blender.session import part
+from ..plan.armature_plan import ArmaturePlan
+from ..plan.chain_plan import Report, UnitPlan
+from ..plan.plan import Plan
+from ..plan.planner import Planner
+from ..plan.pre_pass import PrePassBone
+from ..plan.results import SolveResult
+from ..plan.tree_plan import TreePlan
+from ..plan.unit import PrePassUnit, Unit
+from .chain import MovedChain, ReachingChain
+from .fk_pose import FkReader
+from .read import EvaluatedSnapshot, SceneSnapshot
+from .solved_scene import SolvedScene
+from .tree import TreeUnit
+from .write import PoseWriter
+
+AnyUnit = Unit[Any, Any, Any]
+
+FARTHEST = 1e30
+"""The largest local location of a bone; beyond it Blender's single precision overflows."""
+
+MOST_CACHED = 250_000
+"""Maximum number of bones in cached results, over all units and frames: 50 to 120 MB."""
+
+
+class Runs:
+    """What is kept of the armatures and units of a plan from update to update.
+
+    Attributes:
+        plan: The plan.
+        readers: By armature, what reads it.
+        writers: By armature, what writes it.
+        units: All units, in solving order.
+        is_solved: Whether an update was solved with the plan.
+    """
+
+    def __init__(self) -> None:
+        """Start without a plan."""
+        self.plan = Plan()
+        self.readers: dict[int, FkReader] = {}
+        self.writers: dict[int, PoseWriter] = {}
+        self.units: list[AnyUnit] = []
+        self.is_solved = False
+        self._armatures: dict[int, ArmaturePlan] = {}
+        self._units: dict[UnitPlan, AnyUnit] = {}
+        self._cached = 0  # Number of bones in cached results.
+
+    def follow(self, planner: Planner) -> Runs:
+        """Keep what is still valid in the present plan, and return itself."""
+        before, self.plan = self.plan, planner.current()
+        if self.plan is before:
+            return self
+        for uid, own in planner.armatures.items():
+            if self._armatures.get(uid) is not own:
+                self.readers[uid] = FkReader(own.rig, own.slots, own.native_joints, own.tips)
+                self.writers[uid] = PoseWriter(own.rig, self.readers[uid].rows, bool(own.slots))
+        self._armatures = dict(planner.armatures)
+        if self.plan.units is not before.units:
+            known = self._units
+            self._units = {unit: known.get(unit) or _unit_of(unit) for unit in self.plan.units}
+            self.units = [*self._units.values()]
+            self._cached = sum([len(one.plan.bones) * len(one.results) for one in self.units])
+            self.is_solved = False
+        return self
+
+    def unit(self, plan: UnitPlan) -> AnyUnit:
+        """Return a unit of the plan."""
+        return self._units[plan]
+
+    def solve(self, snapshot: SceneSnapshot, frame: float | None) -> SolvedScene:
+        """Solve all units of a snapshot's armatures, in the order of the plan.
+
+        Each unit is read from the snapshot with the results of those before it.
+
+        Args:
+            snapshot: The snapshot, which is not changed.
+            frame: The new frame; None if the frame did not change.
+        """
+        solved = SolvedScene(snapshot)
+        for unit in self.units:
+            if unit.plan.rig.uid in snapshot.rigs:
+                self.solve_next(solved, unit, frame)
+        return solved
+
+    def solve_next(self, solved: SolvedScene, unit: AnyUnit, frame: float | None) -> None:
+        """Solve a unit, and add its result for the following ones."""
+        result = _result(solved, unit, frame)
+        if not result.bones:
+            unit.last = None
+            self._cached -= len(unit.plan.bones) * len(unit.results)
+            unit.results.clear()
+        else:
+            unit.last = result
+            if frame is not None and (frame in unit.results or self._cached < MOST_CACHED):
+                self._cached += 0 if frame in unit.results else len(unit.plan.bones)
+                unit.results[frame] = result
+        solved.add(unit.plan, result)
+
+
+def present_runs() -> Runs:
+    """Return the session's runs, of the present plan."""
+    return part(Runs).follow(part(Planner))
+
+
+def _unit_of(plan: UnitPlan) -> AnyUnit:
+    if isinstance(plan, TreePlan):
+        return TreeUnit(plan)
+    if isinstance(plan, PrePassBone):
+        return PrePassUnit(plan)
+    (chain,) = plan.members
+    return ReachingChain(chain) if chain.motion is None else MovedChain(chain, chain.motion)
+
+
+def _result(solved: SolvedScene, unit: AnyUnit, frame: float | None) -> SolveResult:
+    """Return the result of a unit, with a report of the problem if it is invalid."""
+    try:
+        _refuse_failed(solved, unit.plan)
+        inputs = unit.read(solved)
+        if inputs is None:
+            return unit.unposed(Report("DISABLED"))
+        result = unit.known(inputs, frame) or unit.solve(solved, inputs)
+        if result.locations:
+            _refuse_far(result.locations)
+        return result
+    except ProblemError as problem:
+        return unit.unposed(Report("INVALID", message=str(problem)))
+    except ReferenceError:
+        raise
+    except Exception:
+        report_once(f"could not pose {unit.label}")
+        solved.failed = {*solved.failed, *unit.dependent}
+        return unit.unposed(Report("INVALID", message=INTERNAL_ERROR))
+
+
+def _refuse_failed(solved: SolvedScene, unit: UnitPlan) -> None:
+    """Refuse a unit whose armature could not be read, or one that depends on one that failed.
+
+    Raises:
+        ProblemError: If it is one.
+    """
+    if solved.failed and any(one in solved.failed for one in (unit.rig.uid, *unit.members)):
+        raise ProblemError(INTERNAL_ERROR)
+
+
+def _refuse_far(locations: Mapping[int, Vec]) -> None:
+    """Refuse locations that overflow in Blender.
+
+    Raises:
+        ProblemError: If there is one.
+    """
+    if any(max(map(abs, place)) > FARTHEST for place in locations.values()):
+        raise ProblemError("A target is too far away (single precision overflows): move it closer")
+
+
+def solve_armatures(
+    depsgraph: bpy.types.Depsgraph, armatures: Iterable[bpy.types.Object]
+) -> SolvedScene:
+    """Solve armatures as the last update of a depsgraph did, and write nothing.
+
+    Args:
+        depsgraph: The evaluated depsgraph.
+        armatures: The armatures; all that are solved together with them are included.
+    """
+    runs = present_runs()
+    return runs.solve(_snapshot(runs, depsgraph, armatures), None)
+
+
+def solve_constraint(
+    depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, index: int
+) -> tuple[ChainInput, Posture, Frame]:
+    """Solve a constraint as the last update of a depsgraph did, and write nothing.
+
+    Returns:
+        The chain under its FK pose, the solved one, and the armature's frame in world space.
+
+    Raises:
+        ProblemError: If the constraint is off or invalid.
+    """
+    runs = present_runs()
+    solved = SolvedScene(_snapshot(runs, depsgraph, [armature]))
+    for unit in runs.units:
+        if unit.plan.rig.object == armature and index in unit.plan.items:
+            return unit.constraint(solved, index)
+        if unit.plan.rig.uid in solved.rigs:
+            runs.solve_next(solved, unit, None)
+    raise ProblemError("“{armature}” has no such constraint", armature=armature.name)
+
+
+def _snapshot(
+    runs: Runs, depsgraph: bpy.types.Depsgraph, armatures: Iterable[bpy.types.Object]
+) -> EvaluatedSnapshot:
+    """Read armatures, and all that are solved together with them."""
+    plan = runs.plan
+    groups = [plan.groups.get(session_uid(armature), set[int]()) for armature in armatures]
+    rigs = evaluated_copies(plan, depsgraph, set[int]().union(*groups))
+    return EvaluatedSnapshot(plan, runs.readers, depsgraph, rigs, rigs)
+
+
+def evaluated_copies(
+    plan: Plan, depsgraph: bpy.types.Depsgraph, rigs: set[int]
+) -> dict[int, bpy.types.Object]:
+    """Return the evaluated copies of armatures, as far as they are in the depsgraph.
+
+    Armatures in Edit Mode are left out: Blender evaluates no pose of them, and evaluating one with
+    renamed bones would disable their drivers for good.
+    """
+    objects = {uid: plan.rigs[uid].object for uid in rigs}
+    objects = {uid: ob for uid, ob in objects.items() if not is_edited(ob)}
+    copies = {uid: ob.evaluated_get(depsgraph) for uid, ob in objects.items()}
+    return {uid: copy for uid, copy in copies.items() if copy.is_evaluated}

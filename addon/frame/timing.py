@@ -1,0 +1,39 @@
+"""The duration of updates, measured only while it is displayed.
+
+Each display requests the measurement of the next update, so that measuring stops with it.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from ..blender.session import part
+
+
+class Timing:
+    """The session's measurement.
+
+    Attributes:
+        is_asked: Whether the next update that poses an armature is measured.
+        seconds: The duration of the last measured update; None if none was measured yet.
+    """
+
+    def __init__(self) -> None:
+        """Start without a measurement."""
+        self.is_asked = False
+        self.seconds: float | None = None
+
+    def note(self, started: float) -> None:
+        """Record a requested measurement, given its start by `perf_counter`."""
+        self.is_asked = False
+        self.seconds = perf_counter() - started
+
+
+def last() -> float | None:
+    """Return the duration of the last measured update in seconds, and request the next.
+
+    None if none was measured yet.
+    """
+    timing = part(Timing)
+    timing.is_asked = True
+    return timing.seconds

@@ -1,0 +1,306 @@
+"""One update: read → solve → write.
+
+Ahead of an evaluation by Blender, what is worth it is solved from channels, so that one evaluation
+is enough. After it, whatever does not show the right pose is solved, and evaluated again. The
+handlers restore the FK pose before and after both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from typing import Any, cast
+
+import bpy
+
+from ..blender.access import is_edited
+from ..blender.animated_values import flush_to_original
+from ..blender.errors import report_once
+from ..blender.meshes import note_changes
+from ..blender.session import part
+from ..blender.skeleton import skeleton_of
+from ..blender.updates import Updates, tagged_in
+from ..plan.planner import Planner
+from .affected import Affected, Update, affected_by
+from .early import Coming, Early, chosen, compose_cached, write_early
+from .read import ChannelSnapshot, EvaluatedSnapshot, SceneSnapshot
+from .solved_scene import SolvedScene
+from .solving import Runs, present_runs
+from .write import (
+    SavedPose,
+    keep_flushed,
+    on_report,
+    restore_channels,
+    write_pose,
+    write_reports,
+)
+
+
+def update(runs: Runs, scene: SceneSnapshot, frame: float | None) -> tuple[SolvedScene, set[int]]:
+    """Solve the armatures that were read, and compose what is written of them.
+
+    Returns:
+        The solved scene, and the armatures whose channel values differ from the last ones.
+    """
+    solved = runs.solve(scene, frame)
+    changed = set[int]()
+    for uid in solved.rigs:
+        writer = runs.writers[uid]
+        try:
+            if writer.compose(solved.poses[uid]):
+                changed.add(uid)
+        except ReferenceError:
+            raise
+        except Exception:
+            report_once(f"could not pose “{writer.rig.object.name}”")
+    return solved, changed
+
+
+def before_evaluation(coming: Coming) -> None:
+    """Solve what the coming evaluation affects, as far as it is known already, and write it.
+
+    All results are verified after the evaluation.
+    """
+    plan, early = coming.plan, part(Early)
+    early.note_differing(coming)
+    if not plan.has_same_names(coming.tagged):
+        return  # F-curves already use the new bone names, the plan the old ones.
+    runs = present_runs()
+    choice = chosen(runs, coming)
+    foreseen, changed, played = set[int](), set[int](), set[int]()
+    if choice.is_tried:
+        early.plan = plan
+    if choice.snapshot is not None:
+        early.solved, changed = update(runs, choice.snapshot, coming.frame)
+        foreseen = {*early.solved.rigs}
+    if coming.frame is not None:
+        cached = compose_cached(runs, choice.unknown, coming.frame)
+        changed |= {uid for uid, is_new in cached.items() if is_new}
+        played = foreseen | (cached.keys() & plan.lookahead.replaced.keys())
+        foreseen |= cached.keys()
+    for uid in changed | plan.copied_with(coming.tagged) | played:
+        if uid not in plan.lookahead.mode_animated:
+            write_early(runs, uid, uid in foreseen, coming)
+    for uid in changed:
+        plan.rigs[uid].object.update_tag(refresh={"OBJECT"})
+
+
+def after_evaluation(done: Update) -> bool:
+    """Pose all armatures that an evaluation affects; return whether there are any.
+
+    Results that were solved ahead and are still valid are kept. All others are read, solved and
+    written, and Blender evaluates them again.
+    """
+    affected = affected_by(done)
+    runs, planner = affected.runs, part(Planner)
+    was_tried, early = part(Early).take(runs.plan)
+    differing = part(Early).take_differing(done.depsgraph) & affected.evaluated.keys()
+    released, planner.released = planner.released, {}
+    if not affected.evaluated and not released:
+        return False
+    if released:
+        # Other chains would be solved from bones that still show a pose that is gone.
+        others = affected.evaluated.keys() - released.keys()
+        _evaluate_again(affected, set(), others, released.values())
+        # That has cleared the list of updates.
+        done = done._replace(updates=Updates(done.depsgraph))
+        affected = affected._replace(update=done, new=set(affected.evaluated))
+    wrong = _wrong(affected, was_tried, early, differing)
+    if wrong:
+        _read_and_solve(affected, wrong)
+    again = {uid for uid in wrong if not affected.is_shown(uid)}
+    again |= (affected.evaluated.keys() & affected.redeclared) | differing
+    others = _may_be_evaluated(affected, again)
+    if again or others:
+        _evaluate_again(affected, again, others)
+    has_news = any([write_reports(runs.writers[uid]) for uid in affected.evaluated])
+    if has_news and done.depsgraph.mode == "VIEWPORT":  # Renders may run in another thread.
+        on_report.notify()
+    runs.is_solved = True
+    return True
+
+
+def _wrong(
+    affected: Affected, was_tried: bool, early: SolvedScene | None, differing: set[int]
+) -> set[int]:
+    """Return the armatures that may show a wrong pose, with all that are solved with them."""
+    done, groups = affected.update, affected.runs.plan.groups
+    right = set[int]()
+    if was_tried and not done.is_undo:
+        right = _confirmed(affected, early)
+    if not (done.is_frame_change or done.is_undo):
+        right |= affected.unchanged()
+    wrong = (affected.evaluated.keys() - right) | differing
+    return {uid for one in wrong for uid in groups[one]} & affected.evaluated.keys()
+
+
+def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
+    """Return the armatures that show what was solved ahead, and were evaluated as foreseen."""
+    evaluated, lookahead = affected.evaluated.keys(), affected.runs.plan.lookahead
+    right, foreseen = set[int](), set[int]()
+    if early is not None and not affected.has_new_curves:
+        foreseen = evaluated & early.rigs.keys()
+        if _came_true(early, affected.update.depsgraph):
+            right |= foreseen
+    if affected.frame is not None:  # No input of the others has changed then.
+        right |= evaluated & (lookahead.known - lookahead.timed) - foreseen
+    return {uid for uid in right if affected.is_shown(uid)}
+
+
+def _came_true(solved: SolvedScene, depsgraph: bpy.types.Depsgraph) -> bool:
+    """Return whether a depsgraph has evaluated what a scene was solved from."""
+    snapshot = solved.snapshot
+    return isinstance(snapshot, ChannelSnapshot) and snapshot.came_true(depsgraph, solved.worlds)
+
+
+def _read_and_solve(affected: Affected, rigs: set[int]) -> None:
+    """Read and solve armatures.
+
+    Those that follow from channels are read from them, as ahead of an evaluation, so that the
+    result is the same bit for bit. If the evaluation differs from that, they are read from it like
+    the others.
+    """
+    done, runs, plan = affected.update, affected.runs, affected.runs.plan
+    touched = affected.touched()
+    animated = affected.evaluated.keys() & plan.animated
+    known = rigs & plan.lookahead.known
+    if known:
+        solved, _ = update(runs, _channels(affected, known, touched | animated), affected.frame)
+        if not _came_true(solved, done.depsgraph):
+            known = set[int]()
+    others = rigs - known
+    if others:
+        touched |= plan.lookahead.known
+        if not done.is_played:
+            touched |= animated
+        update(runs, _evaluated(affected, others, touched), affected.frame)
+
+
+def _channels(affected: Affected, rigs: set[int], touched: set[int]) -> ChannelSnapshot:
+    """Read armatures from the original data."""
+    runs, depsgraph = affected.runs, affected.update.depsgraph
+    frame = affected.frame if affected.is_foreign else None
+    scene = cast(bpy.types.Scene, depsgraph.scene)
+    return ChannelSnapshot(runs.plan, runs.readers, scene, rigs, touched, frame, depsgraph)
+
+
+def _evaluated(affected: Affected, rigs: set[int], touched: set[int]) -> EvaluatedSnapshot:
+    """Read armatures from the evaluated data."""
+    runs, done = affected.runs, affected.update
+    return EvaluatedSnapshot(
+        runs.plan,
+        runs.readers,
+        done.depsgraph,
+        {uid: affected.evaluated[uid] for uid in rigs},
+        touched,
+        affected.is_foreign and done.is_frame_change,
+        done.is_played,
+    )
+
+
+def _may_be_evaluated(affected: Affected, again: set[int]) -> set[int]:
+    """Return the other armatures that Blender may evaluate in the same pass."""
+    others = affected.evaluated.keys() - again
+    if affected.redeclared:
+        # It evaluates what is tagged for any view layer, or shares armature data with these.
+        return others
+    if affected.update.has_other_handlers:
+        tagged, rigs = tagged_in([affected.update.depsgraph]), affected.runs.plan.rigs
+        return {uid for uid in others if rigs[uid].object.name in tagged}
+    return set()
+
+
+TRIES = 2
+"""Maximum number of evaluations. After undo, and where a script sets the frame, Blender evaluates
+the animation again in the first one, which resets animated channels."""
+
+
+def _evaluate_again(
+    affected: Affected,
+    again: Set[int],
+    others: Set[int] = frozenset(),
+    released: Iterable[bpy.types.Object] = (),
+) -> None:
+    """Write results and have Blender evaluate them.
+
+    In a render Blender does so by itself after the handlers; doing it here would hide the changes
+    from the renderer. The next handler restores the FK pose.
+
+    Args:
+        affected: What the update affects.
+        again: The armatures that have to be evaluated.
+        others: Those that may be evaluated as well.
+        released: Those with bones that no chain poses any more.
+    """
+    released = [armature for armature in released if _exists(armature) and not is_edited(armature)]
+    for armature in released:
+        armature.update_tag(refresh={"OBJECT"})
+    runs, depsgraph = affected.runs, affected.update.depsgraph
+    if depsgraph.mode == "RENDER":
+        _write(affected, again)
+        return
+    may_be_rebuilt = depsgraph.id_type_updated("SCENE")
+    if may_be_rebuilt:
+        # Without this, Blender up to 4.5 crashes later, because the view layer lacks its bases.
+        cast(Any, depsgraph.scene).original.update_tag()
+    kept: list[SavedPose] = []
+    # The channels may get animation from another depsgraph, or from another frame.
+    if affected.is_foreign or may_be_rebuilt:
+        rigs = [*(runs.plan.rigs[uid] for uid in again | others), *map(skeleton_of, released)]
+        kept = [SavedPose(rig) for rig in rigs]
+    for uid in others:
+        write_pose(runs.writers[uid], is_quiet=True)
+    animated = runs.plan.lookahead.animated
+    try:
+        for _ in range(TRIES):
+            _write(affected, again)
+            try:
+                _update_quietly(depsgraph)
+            finally:
+                # Taking flushed values back would tag the armature: Blender would copy it once
+                # more after this handler. The next one does.
+                restore_channels(has_new_bones=may_be_rebuilt)
+            # Only animation can have changed the channels meanwhile.
+            again = {uid for uid in again if animated[uid] and not affected.is_shown(uid)}
+            if not again:
+                break
+    finally:
+        for one in kept:
+            one.restore()
+
+
+def _exists(armature: bpy.types.Object) -> bool:
+    try:
+        return armature.pose is not None
+    except ReferenceError:  # It was removed.
+        return False
+
+
+def _write(affected: Affected, rigs: Iterable[int]) -> None:
+    for uid in rigs:
+        writer = affected.runs.writers[uid]
+        if affected.is_foreign:
+            flushed = flush_to_original(affected.evaluated[uid], writer.rig.object)
+            keep_flushed(writer.rig, flushed)
+        write_pose(writer)
+        # The object's own data is not tagged: it would be copied and evaluated once more.
+        writer.rig.object.update_tag(refresh={"OBJECT"})
+
+
+def _update_quietly(depsgraph: bpy.types.Depsgraph) -> None:
+    """Evaluate without update handlers, as Blender does what handlers have changed.
+
+    A handler of our own notes what is evaluated: the updates are not listed any more afterwards.
+    """
+    before: list[Any] = bpy.app.handlers.depsgraph_update_pre
+    after: list[Any] = bpy.app.handlers.depsgraph_update_post
+    kept = before[:], after[:]
+    before.clear()
+    after[:] = [_note_changes]
+    try:
+        depsgraph.update()
+    finally:
+        before[:], after[:] = kept
+
+
+def _note_changes(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    note_changes(Updates(depsgraph))

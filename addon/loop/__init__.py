@@ -1,1 +1,0 @@
-"""The update loop: read, solve and write armatures."""

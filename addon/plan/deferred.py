@@ -1,0 +1,109 @@
+"""Deferred writes of planning: followed renames, keys and unique names of constraints.
+
+Planning itself writes nothing, because renders and draw handlers may need a plan. The writes are
+collected here and applied in the next update of a viewport.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import bpy
+
+from ..blender.access import pose_bones
+from ..blender.session import part
+from ..settings import notifications
+from ..settings.properties import LISTS, free_name, keys_of, settings
+
+
+class DeferredWrites:
+    """The session's deferred writes."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        # References to the owners could become invalid, so their RNA paths are kept.
+        self._noted: dict[tuple[int, str, str], tuple[bpy.types.ID, object, object]] = {}
+        self._new: dict[int, bpy.types.Object] = {}
+
+    def note(self, owner: Any, name: str, value: object) -> None:
+        """Set a property of a bone or property group in the next update."""
+        before = getattr(owner, name)
+        if before != value:
+            block = owner.id_data
+            self._noted[block.session_uid, owner.path_from_id(), name] = block, before, value
+
+    def note_new(self, armature: bpy.types.Object) -> None:
+        """Assign keys and unique names in the lists of an armature in the next update."""
+        self._new[armature.session_uid] = armature
+
+    @property
+    def are_due(self) -> bool:
+        """Whether there are any."""
+        return bool(self._noted or self._new)
+
+    @property
+    def planned(self) -> set[int]:
+        """The armatures that were planned since the last write."""
+        return set(self._new)
+
+    def apply(self) -> set[int]:
+        """Apply them; return the armatures with renamed list items."""
+        renamed: set[int] = set()
+        with notifications.following():
+            while self._noted:
+                (_, path, name), (block, before, value) = self._noted.popitem()
+                with suppress(ReferenceError, ValueError):  # It was removed.
+                    owner: Any = block.path_resolve(path)
+                    if getattr(owner, name) == before:
+                        setattr(owner, name, value)
+            while self._new:
+                uid, armature = self._new.popitem()
+                with suppress(ReferenceError):
+                    _assign_keys(armature)
+                    if _make_names_unique(armature):
+                        renamed.add(uid)
+                    _clear_copied_names(armature)
+        return renamed
+
+
+def write_later(owner: Any, name: str, value: object) -> None:
+    """Set a property of a bone or property group in the next update."""
+    part(DeferredWrites).note(owner, name, value)
+
+
+def _assign_keys(armature: bpy.types.Object) -> None:
+    """Assign a unique key to each constraint."""
+    keys = keys_of(settings(armature))
+    for i, key in enumerate(keys):
+        if key == 0 or key in keys[:i]:
+            settings(armature).constraints[i].key = keys[i] = max(keys) + 1
+
+
+def _make_names_unique(armature: bpy.types.Object) -> bool:
+    """Store unique names of all list items; return whether any was renamed.
+
+    Library overrides identify list items by name alone, and up to 4.5 Blender only finds items by
+    names that were set.
+    """
+    if armature.library is not None or armature.override_library is not None:
+        return False
+    found = False
+    for collection in ("constraints", *LISTS):
+        items = getattr(settings(armature), collection)
+        names = [item.name for item in items]
+        for i, name in enumerate(names):
+            if not items[i].is_property_set("name"):
+                items[i].name = name
+            if name in names[:i]:
+                names[i] = items[i].name = free_name(armature, name, collection)
+                found = True
+    return found
+
+
+def _clear_copied_names(armature: bpy.types.Object) -> None:
+    """Clear the known name of duplicated bones, which constraints do not refer to."""
+    bones = pose_bones(armature)
+    for bone in bones:
+        if bone.fabrik_name != bone.name and bone.fabrik_name in bones:
+            bone.fabrik_name = ""

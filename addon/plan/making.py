@@ -1,0 +1,95 @@
+"""Making the plan of a file from the plans of its armatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import bpy
+
+from ..blender import dependency_driver
+from ..blender.access import pose_bones
+from ..blender.skeleton import Skeleton, skeletons_by_name
+from ..settings.properties import settings_form
+from . import dependencies
+from .armature_plan import ArmaturePlan, has_settings
+from .bodies import tie_to_bodies
+from .lookahead import lookahead_of
+from .order import Order
+from .plan import Active, Plan, active_in
+
+
+def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
+    """Return the plan of the file, given that of each armature with constraints or walks."""
+    orphaned = [ob for ob in bpy.data.objects if is_orphaned(ob)]
+    plan = Plan(orphaned=orphaned)
+    for uid, own in armatures.items():
+        plan.rigs[uid] = own.rig
+        if own.is_animated:
+            plan.animated.add(uid)
+        plan.slots[uid], plan.keys[uid] = own.slots, own.keys
+        plan.posed[uid], plan.moved[uid] = own.posed, own.moved
+        for name in own.blocks:
+            plan.copied.setdefault(name, []).append(uid)
+        if _is_driven(own.rig.object):
+            plan.driven.add(uid)
+        for source in own.sources:
+            plan.sources.setdefault(source, set()).add(uid)
+    plan.chains = [chain for own in armatures.values() for chain in own.chains]
+    pre_pass = [bone for own in armatures.values() for bone in own.pre_pass]
+    order = Order(pre_pass, plan.chains, plan.posed, plan.moved)
+    plan.units = order.ordered()
+    plan.units_of = {uid: [] for uid in armatures}
+    for unit in plan.units:
+        plan.units_of[unit.rig.uid].append(unit)
+    tie_to_bodies(pre_pass, plan.chains)
+    plan.carried = order.carried
+    plan.groups = order.groups()
+    plan.active = _all_active(plan, order)
+    for member in (*pre_pass, *plan.chains):
+        uid = member.rig.uid
+        if member.is_timed:
+            plan.timed.add(uid)
+        for watched in member.watched:
+            plan.watched.setdefault(watched.session_uid, set()).add(uid)
+    plan.lookahead = lookahead_of(plan)
+    plan.read = skeletons_by_name()
+    plan.examined = _examined(plan, order)
+    return plan
+
+
+def _examined(plan: Plan, order: Order) -> list[bpy.types.Object]:
+    found = [*order.visited, *(ob for ob, _ in plan.lookahead.signatures), *plan.orphaned]
+    for rig in plan.rigs.values():
+        found += [rig.object, *(source for source, _ in dependencies.sources(rig.object))]
+    return [*dict.fromkeys(found)]
+
+
+def _is_driven(ob: bpy.types.Object) -> bool:
+    """Return whether drivers set properties of the extension that are not read at each frame."""
+    data = ob.animation_data
+    paths = [curve.data_path for curve in data.drivers] if data else []
+    ours = [path for path in paths if "fabrik" in path and path != dependency_driver.PATH]
+    plain = [path for path in ours if path.startswith("fabrik.constraints[")]
+    names = settings_form().names
+    return len(ours) > len([path for path in plain if path.split("].")[-1] in names])
+
+
+def is_orphaned(ob: bpy.types.Object) -> bool:
+    """Return whether an armature has no constraints any more, and still a dependency driver."""
+    return ob.type == "ARMATURE" and dependency_driver.NAME in ob and not has_settings(ob)
+
+
+def _all_active(plan: Plan, order: Order) -> list[tuple[Skeleton, list[Active]]]:
+    """Return the bones with native constraints that matter to the plan."""
+    counting = {uid: set(bones) for uid, bones in plan.posed.items()}
+    for uid, bone in order.constrained:
+        if uid in counting and bone >= 0:
+            counting[uid].add(bone)
+    for chain in plan.chains:  # Those that cannot be solved pose nothing, perhaps for this reason.
+        counting[chain.rig.uid].update(chain.bones)
+    found: list[tuple[Skeleton, list[Active]]] = []
+    for uid, rig in plan.rigs.items():
+        bones = pose_bones(rig.object)
+        names = [rig.names[bone] for bone in counting[uid]]
+        found.append((rig, [(n, active_in(bones[n])) for n in names if bones[n].constraints]))
+    return found

@@ -1,0 +1,181 @@
+"""The plan: all constraints, their dependencies and the order of solving.
+
+It holds what does not change from frame to frame (see `planner` for how long it is valid). Nothing
+changes a plan once it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Set
+from dataclasses import dataclass, field
+
+import bpy
+
+from ..blender import animation
+from ..blender.access import pose_bones
+from ..blender.curves import Curves
+from ..blender.relations import active_constraints, replaces_pose
+from ..blender.skeleton import Skeleton
+from .chain_plan import ChainPlan, GoalSource, UnitPlan
+
+Active = tuple[str, list[tuple[str, bool]]]
+"""The name of a bone, and its active native constraints: name, and whether it `replaces_pose`."""
+
+
+@dataclass(eq=False, slots=True)
+class Lookahead:
+    """What is known about the armatures of a plan ahead of an evaluation.
+
+    Attributes:
+        known: Those that can be solved ahead.
+        timed: Those of them whose inputs may change with the frame.
+        moving: Those of them that are solved ahead of a frame: Blender evaluates them in any case,
+            or a second evaluation would take long. The inputs of the others are cheaper to read
+            after the first.
+        sources: By name of a data-block, the armatures that depend on it or use it.
+        meshes: By armature, the goals of all that are solved with it that depend on evaluated
+            meshes: one for all that watch the same objects.
+        curves: F-curves of animated objects that the known armatures depend on.
+        replaced: By armature with animated posed slots, its F-curves, if those of the slots can be
+            muted while Blender evaluates the solution in their place.
+        placed: Those objects whose transform F-curves set.
+        turned: Those of them whose rotation or scale F-curves set.
+        switched: Armature and name of bones whose native constraints are switched by animation.
+        animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
+        mode_animated: Armatures with an animated rotation mode.
+        drivers: By armature, its number of drivers.
+        signatures: All objects that were examined, with a signature of their animation.
+    """
+
+    known: set[int] = field(default_factory=set)
+    timed: set[int] = field(default_factory=set)
+    moving: set[int] = field(default_factory=set)
+    sources: dict[str, set[int]] = field(default_factory=dict)
+    meshes: dict[int, list[GoalSource]] = field(default_factory=dict)
+    curves: dict[int, Curves] = field(default_factory=dict)
+    replaced: dict[int, Curves] = field(default_factory=dict)
+    placed: set[int] = field(default_factory=set)
+    turned: set[int] = field(default_factory=set)
+    switched: set[tuple[int, str]] = field(default_factory=set)
+    animated: dict[int, set[int]] = field(default_factory=dict)
+    mode_animated: set[int] = field(default_factory=set)
+    drivers: dict[int, int] = field(default_factory=dict)
+    signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
+
+    def concerned(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
+        """Return the known armatures that tagged data-blocks (by name) or the frame affect."""
+        found = set(self.moving) if is_frame_change else set[int]()
+        return found.union(*[self.sources[name] for name in tagged if name in self.sources])
+
+    def is_outdated(self) -> bool:
+        """Return whether the set of animated channels of an object has changed."""
+        return any(animation.signature(ob) != known for ob, known in self.signatures)
+
+
+def driver_count(ob: bpy.types.Object) -> int:
+    """Return how many drivers an object has."""
+    data = ob.animation_data
+    return len(data.drivers) if data else 0
+
+
+@dataclass(eq=False, slots=True)
+class Plan:
+    """All constraints of the file.
+
+    Armatures and objects are identified by their session UIDs.
+
+    Attributes:
+        units: All units, in solving order.
+        units_of: The same, by armature.
+        chains: All constraints.
+        rigs: The armatures with constraints or walks.
+        slots: By armature, the posed slots (see `KINDS`).
+        posed: By armature, the posed bones.
+        moved: By armature, the posed bones and their descendants.
+        carried: Objects that follow a moved bone.
+        groups: By armature, all that are evaluated together with it.
+        keys: By armature, the keys of its constraints, in the order of the list.
+        animated: Armatures whose channels and settings Blender may change at any frame.
+        timed: Armatures whose solutions depend on the frame itself.
+        driven: Armatures with drivers on settings that are not read at each frame; there is no
+            notification of their changes.
+        sources: By object that constraints or walks use, the armatures that depend on it.
+        watched: The same for objects besides targets and poles.
+        lookahead: What is known of the armatures ahead of an evaluation.
+        read: All skeletons that were read, by the names of their objects and data.
+        copied: By name of an object or data-block, the armatures that are copied with it.
+        orphaned: Armatures without constraints that still have a dependency driver.
+        active: By armature, the bones with native constraints that matter.
+        examined: All objects that it was made from.
+    """
+
+    units: list[UnitPlan] = field(default_factory=list)
+    units_of: dict[int, list[UnitPlan]] = field(default_factory=dict)
+    chains: list[ChainPlan] = field(default_factory=list)
+    rigs: dict[int, Skeleton] = field(default_factory=dict)
+    slots: dict[int, set[int]] = field(default_factory=dict)
+    posed: dict[int, set[int]] = field(default_factory=dict)
+    moved: dict[int, set[int]] = field(default_factory=dict)
+    carried: set[int] = field(default_factory=set)
+    groups: dict[int, set[int]] = field(default_factory=dict)
+    keys: dict[int, list[int]] = field(default_factory=dict)
+    animated: set[int] = field(default_factory=set)
+    timed: set[int] = field(default_factory=set)
+    driven: set[int] = field(default_factory=set)
+    sources: dict[int, set[int]] = field(default_factory=dict)
+    watched: dict[int, set[int]] = field(default_factory=dict)
+    lookahead: Lookahead = field(default_factory=Lookahead)
+    read: dict[str, list[Skeleton]] = field(default_factory=dict)
+    copied: dict[str, list[int]] = field(default_factory=dict)
+    orphaned: list[bpy.types.Object] = field(default_factory=list)
+    active: list[tuple[Skeleton, list[Active]]] = field(default_factory=list)
+    examined: list[bpy.types.Object] = field(default_factory=list)
+    _below: dict[UnitPlan, set[int]] = field(default_factory=dict)
+
+    def have_constraints_switched(self, edited: Collection[int]) -> bool:
+        """Return whether a native constraint of a bone was enabled or disabled.
+
+        Args:
+            edited: Armatures whose bone constraints may have been edited; those of others can only
+                be switched by animation.
+        """
+        animated = self.lookahead.switched
+        if not edited and not animated:
+            return False
+        for rig, active in self.active:
+            is_edited = rig.uid in edited
+            counting = [one for one in active if is_edited or (rig.uid, one[0]) in animated]
+            bones = pose_bones(rig.object) if counting else None
+            if bones and any([active_in(bones[bone]) != names for bone, names in counting]):
+                return True
+        return False
+
+    def below(self, unit: UnitPlan) -> set[int]:
+        """Return the bones of a unit and their descendants."""
+        found = self._below.get(unit)
+        if found is None:
+            found = self._below[unit] = unit.rig.below(set(unit.bones))
+        return found
+
+    def copied_with(self, tagged: Set[str]) -> set[int]:
+        """Return the armatures that are copied because of tagged data-blocks, by name."""
+        return {uid for name in self.copied.keys() & tagged for uid in self.copied[name]}
+
+    def has_same_names(self, tagged: Set[str]) -> bool:
+        """Return whether the names of all bones are unchanged.
+
+        Args:
+            tagged: The names of tagged data-blocks.
+        """
+        found = [rig for name in tagged if name in self.read for rig in self.read[name]]
+        return all([rig.has_same_names() for rig in dict.fromkeys(found)])
+
+    def has_new_drivers(self) -> bool:
+        """Return whether drivers were added or removed, for which there is no notification."""
+        count = self.lookahead.drivers
+        return any(count[uid] != driver_count(rig.object) for uid, rig in self.rigs.items())
+
+
+def active_in(bone: bpy.types.PoseBone) -> list[tuple[str, bool]]:
+    """Return the active native constraints of a bone: name, and whether it `replaces_pose`."""
+    return [(con.name, replaces_pose(con)) for con in active_constraints(bone)]

@@ -1,0 +1,267 @@
+"""When the plan is made, and how long it is valid.
+
+It is discarded when a setting changes that it uses, when Blender rebuilds relations that it uses,
+and with the session (load, undo), and made again on demand. Only the plans of those armatures are
+made again whose inputs have changed.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterable, Set
+from dataclasses import replace
+
+import bpy
+
+from ..blender.session import part
+from ..blender.skeleton import (
+    forget_skeletons,
+    have_bones_changed,
+    have_skeletons_changed,
+    skeleton_of,
+)
+from ..settings import notifications
+from ..settings.properties import keys_of, settings
+from .armature_plan import ArmaturePlan, has_settings
+from .bodies import tie_to_bodies
+from .deferred import DeferredWrites
+from .lookahead import lookahead_of
+from .making import is_orphaned, make_plan
+from .plan import Plan
+from .registry import pre_pass_of
+from .resolving import plan_chain
+
+
+class Planner:
+    """The session's plan, and what it was made from.
+
+    Attributes:
+        plan: The plan; None until it is needed.
+        armatures: The plan of each armature.
+        released: Armatures with bones that a previous plan posed and this one does not.
+        is_declared: Whether the dependencies of the plan were declared to Blender.
+    """
+
+    def __init__(self) -> None:
+        """Start without a plan."""
+        self.plan: Plan | None = None
+        self.released: dict[int, bpy.types.Object] = {}
+        self.is_declared = False
+        self.armatures: dict[int, ArmaturePlan] = {}
+        self._signatures: list[tuple[bpy.types.Object, object]] = []
+        self._objects = array("i")  # Session UIDs of all objects in the file.
+        # The posed channels of each armature in discarded plans.
+        self._posed: dict[int, tuple[bpy.types.Object, set[tuple[str, int]]]] = {}
+
+    def current(self) -> Plan:
+        """Return the plan; make it if there is none."""
+        if self.plan is None:
+            if have_bones_changed():  # There is no notification for hidden armatures.
+                self.discard(skeletons=True)
+            self.plan = self._make()
+        return self.plan
+
+    def _make(self) -> Plan:
+        self.armatures = {
+            ob.session_uid: self.armatures.get(ob.session_uid) or _plan_armature(ob)
+            for ob in bpy.data.objects
+            if has_settings(ob)
+        }
+        for own in self.armatures.values():
+            own.reset_messages()
+        plan = make_plan(self.armatures)
+        self._signatures = [(ob, self._signature(ob)) for ob in plan.examined]
+        self._objects = _objects_of_file()
+        self.is_declared = False
+        self.released |= {
+            uid: ob
+            for uid, (ob, names) in self._posed.items()
+            if uid not in plan.rigs or not names <= self.armatures[uid].names
+        }
+        self._posed.clear()
+        return plan
+
+    def current_after_writes(self) -> Plan:
+        """Return the plan after applying its deferred writes.
+
+        For updates of viewports only, not for renders and draw handlers.
+        """
+        plan, deferred = self.current(), part(DeferredWrites)
+        if not deferred.are_due:
+            return plan
+        known = {uid: self.armatures[uid] for uid in deferred.planned & self.armatures.keys()}
+        outdated = {uid for uid, own in known.items() if own.is_stale()}
+        outdated |= deferred.apply() & known.keys()
+        for uid in known.keys() - outdated:
+            known[uid].reread_lists()
+        if outdated:  # Problems may contain names of other constraints.
+            self._discard(outdated)
+        return self.current()
+
+    def look_at_animation(self) -> None:
+        """Update the lookahead, if the set of animated channels has changed."""
+        plan = self.current()
+        if plan.lookahead.is_outdated() and not have_bones_changed():
+            self.plan = plan = replace(plan, lookahead=lookahead_of(plan))
+            tie_to_bodies(plan.units, plan.chains)
+        for curves in (*plan.lookahead.curves.values(), *plan.lookahead.replaced.values()):
+            curves.forget()
+
+    def discard(self, skeletons: bool = False) -> None:
+        """Discard the plan, and skeletons as well if they may have changed or become invalid."""
+        self._discard(list(self.armatures))
+        if skeletons:
+            forget_skeletons()
+            self._signatures.clear()
+
+    def discard_of(self, block: bpy.types.ID) -> None:
+        """Discard the plans of an armature object, or of all objects that use armature data."""
+        uid = block.session_uid
+        self._discard([key for key, own in self.armatures.items() if uid in own.uids])
+
+    def _discard(self, rigs: Iterable[int]) -> None:
+        for uid in rigs:
+            own = self.armatures.pop(uid)
+            before = self._posed.get(uid, (own.rig.object, set[tuple[str, int]]()))[1]
+            self._posed[uid] = own.rig.object, before | own.names
+        self.plan = None
+
+    def revise(self, tagged: Set[str], armatures: Collection[bpy.types.ID]) -> None:
+        """Discard what is no longer valid after Blender has rebuilt its relations.
+
+        Many such edits do not affect the plan. Blender tags what was edited, except for removed
+        drivers, first keys, and pointers to removed objects.
+
+        Args:
+            tagged: The names of the data-blocks that were tagged.
+            armatures: Updated armature data, which may have been in Edit Mode.
+        """
+        try:
+            forget_skeletons(armatures)
+            changed = {
+                ob.session_uid
+                for ob, was in self._signatures
+                for now in [self._signature(ob)]
+                if now != was or not tagged.isdisjoint(now[:2]) or ob.data in armatures
+            }
+            stale = {uid for uid, own in self.armatures.items() if own.is_stale()}
+        except ReferenceError:  # Something was removed.
+            self.discard(skeletons=True)
+            return
+        if have_bones_changed():  # Of an armature that was hidden until now.
+            self.discard(skeletons=True)
+            return
+        sources = self.armatures.items()
+        outdated = stale | {uid for uid, own in sources if changed & {uid, *own.sources}}
+        if changed or outdated or self._has_new_armatures():
+            self._discard(outdated)
+
+    def _has_new_armatures(self) -> bool:
+        """Return whether armatures with constraints were added to the file."""
+        before, self._objects = self._objects, _objects_of_file()
+        if before == self._objects:
+            return False
+        known, objects = set(before), bpy.data.objects
+        new = [ob for ob, uid in zip(objects, self._objects, strict=True) if uid not in known]
+        return any(map(has_settings, new))
+
+    def _signature(self, ob: bpy.types.Object) -> tuple[str, str, object]:
+        """Return the names of an object and its data, and states of which there is no notice."""
+        data = ob.animation_data
+        animation = (len(data.drivers), data.action is None, len(data.nla_tracks)) if data else ()
+        own = self.armatures.get(ob.session_uid)
+        ours: object = None
+        if own is not None:
+            within = [[one.session_uid for one in group.all_objects] for group in own.collections]
+            ours = settings(ob).constraints.keys(), within
+        return ob.name, ob.data.name if isinstance(ob.data, bpy.types.ID) else "", (animation, ours)
+
+    def is_switched(self) -> bool:
+        """Return whether animation has enabled or disabled a native constraint of a bone."""
+        return self.plan is not None and self.plan.have_constraints_switched(())
+
+    def stale(self, among: Iterable[int]) -> set[int]:
+        """Return the armatures whose lists a script has changed, without a notification."""
+        return {uid for uid in among if self.armatures[uid].is_stale()}
+
+    def is_outdated(
+        self,
+        edited: Collection[bpy.types.ID] | None = None,
+        renamed: Collection[bpy.types.ID] = (),
+        moved: Collection[int] | None = None,
+    ) -> bool:
+        """Return whether an armature has changed since the plan was made.
+
+        Args:
+            edited: Armature data that may have changed, of which only relied-on bones are compared;
+                None to compare all bones of all armatures.
+            renamed: Armature data in which only names of bones may have changed.
+            moved: Armatures whose bone constraints may have been edited; None for all.
+        """
+        if renamed and have_bones_changed(renamed):
+            return True
+        if edited is not None and not edited:
+            return False
+        if have_skeletons_changed(edited):
+            return True
+        plan = self.plan
+        return plan is not None and plan.have_constraints_switched(
+            plan.rigs if moved is None else moved
+        )
+
+
+def _plan_armature(armature: bpy.types.Object) -> ArmaturePlan:
+    part(DeferredWrites).note_new(armature)
+    rig, keys = skeleton_of(armature), keys_of(settings(armature))
+    chains = [plan_chain(rig, index) for index in range(len(keys))]
+    return ArmaturePlan(rig, keys, chains, pre_pass_of(rig, chains))
+
+
+def _objects_of_file() -> array[int]:
+    objects = bpy.data.objects
+    uids = array("i", bytes(4 * len(objects)))
+    objects.foreach_get("session_uid", uids)
+    return uids
+
+
+def current() -> Plan:
+    """Return the plan; make it if there is none."""
+    return part(Planner).current()
+
+
+def known() -> Plan | None:
+    """Return the plan if there is one.
+
+    It makes no plan, so that draw handlers can call it.
+    """
+    return part(Planner).plan
+
+
+def discard() -> None:
+    """Discard the plan."""
+    part(Planner).discard()
+
+
+def discard_if_outdated() -> None:
+    """Discard the plan if it is outdated; updates do not check it without constraints."""
+    if part(Planner).is_outdated():
+        part(Planner).discard(skeletons=True)
+
+
+@notifications.structure
+def _discard_of(block: bpy.types.ID) -> None:
+    part(Planner).discard_of(block)
+
+
+def is_used() -> bool:
+    """Return whether the file has anything for a plan, which need not have been made."""
+    return any(has_settings(ob) or is_orphaned(ob) for ob in bpy.data.objects)
+
+
+def partners(armature: bpy.types.Object, index: int) -> list[str]:
+    """Return the names of the constraints that one is solved together with, if there is a plan."""
+    plan = known()
+    for unit in plan.units if plan else ():
+        if unit.rig.uid == armature.session_uid and index in unit.items:
+            return [chain.name for chain in unit.members if chain.item != index]
+    return []

@@ -1,0 +1,94 @@
+"""Units: what is solved at once, and what is kept of it from update to update."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+from fabrik_solver import ChainInput, Frame, Posture
+
+from ..blender.errors import listed
+from .chain_plan import Report, Snapshot, UnitPlan
+from .pre_pass import PrePassBone
+from .results import NOTHING, SolveResult
+
+Plan = TypeVar("Plan", bound=UnitPlan)
+Scene = TypeVar("Scene", bound=Snapshot)
+Input = TypeVar("Input")
+
+
+class Unit(ABC, Generic[Plan, Scene, Input]):
+    """A chain, a tree of chains or a pre-pass bone, as it is solved at each update.
+
+    Attributes:
+        plan: What it poses, and what it needs for that.
+        last: The result of the last update.
+        results: Cached results, by frame.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        """Start without a result."""
+        self.plan = plan
+        self.last: SolveResult | None = None
+        self.results: dict[float, SolveResult] = {}
+
+    @abstractmethod
+    def read(self, scene: Scene) -> Input | None:
+        """Return all inputs of the solution, compared with ``==``; None if it is off.
+
+        Raises:
+            ProblemError: If it cannot be solved.
+        """
+
+    @abstractmethod
+    def solve(self, scene: Scene, inputs: Input) -> SolveResult:
+        """Return the solution.
+
+        Raises:
+            ProblemError: If there is none.
+        """
+
+    def constraint(self, scene: Scene, item: int) -> tuple[ChainInput, Posture, Frame]:
+        """Solve one of its constraints; see `solving.solve_constraint`."""
+        raise NotImplementedError  # A pre-pass bone has none.
+
+    def known(self, inputs: Input, frame: float | None) -> SolveResult | None:
+        """Return the last result, or the cached one of a frame, if its inputs are equal."""
+        result = self.last
+        if result is not None and result.inputs == inputs:
+            return result
+        result = self.results.get(frame) if frame is not None else None
+        return result if result is not None and result.inputs == inputs else None
+
+    def unposed(self, report: Report) -> SolveResult:
+        """Return the result of posing nothing."""
+        return SolveResult(None, (), (), (report,) * len(self.plan.items), NOTHING, NOTHING)
+
+    @property
+    def label(self) -> str:
+        """Its constraints or its bone, for messages."""
+        names = [chain.name for chain in self.plan.members]
+        return listed(names or [self.plan.rig.names[self.plan.bones[0]]])
+
+    @property
+    def dependent(self) -> Sequence[object]:
+        """The chains that cannot be solved if it fails."""
+        return ()
+
+
+class PrePassUnit(Unit[PrePassBone, Snapshot, object]):
+    """A pre-pass bone."""
+
+    def read(self, scene: Snapshot) -> object | None:
+        """Return its inputs."""
+        return self.plan.read(scene)
+
+    def solve(self, scene: Snapshot, inputs: object) -> SolveResult:
+        """Return its solution."""
+        return self.plan.solve(scene, inputs)
+
+    @property
+    def dependent(self) -> Sequence[object]:
+        """The chains that it serves."""
+        return self.plan.chains

@@ -1,0 +1,145 @@
+"""What tests know of the inside of the extension: where that is moved, only this file follows.
+
+All else is counted from outside: evaluations by Blender, calls of the solver, and poses.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import bpy
+import pytest
+
+import fabrik_solver
+from addon.blender.session import part
+from addon.frame import affected, chain, handlers, solving, tree, unevaluated, update, write
+from addon.frame.evaluated import Evaluated
+from addon.frame.fk_pose import FkReader
+from addon.frame.read import ChannelSnapshot, EvaluatedSnapshot
+from addon.plan import dependencies, lookahead, order, planner, resolving
+from addon.plan.planner import Planner
+
+PLACES: dict[str, tuple[Any, str]] = {
+    "resolve": (resolving, "_resolve_joints"),
+    "order": (order.Order, "_needs"),
+    "foresee": (lookahead._DependencyWalk, "knows"),
+    "declare": (dependencies, "declare"),
+    "make a plan": (planner, "make_plan"),
+    "list armatures": (handlers, "armatures_in"),
+    "list geometry": (affected, "geometry_in"),
+    "read an armature": (EvaluatedSnapshot, "_read"),
+    "read an armature ahead": (ChannelSnapshot, "_read"),
+    "read channels": (FkReader, "_read_channels"),
+    "read a setting": (Evaluated, "column"),
+    "read a frame": (Evaluated, "frame"),
+    "read a chain": (chain.ChainUnit, "read"),
+    "read a body": (tree.TreeUnit, "_read_body"),
+    "give a chain": (chain.ChainUnit, "given"),
+    "solve": (solving, "_result"),
+    "solve a chain": (chain.ChainUnit, "solve"),
+    "solve a body": (tree.TreeUnit, "solve"),
+    "compose": (write.PoseWriter, "compose"),
+    "encode": (write, "channel_values"),
+    "write a channel": (write, "set_channel"),
+    "write": (update, "write_pose"),
+    "write reports": (update, "write_reports"),
+    "compare": (affected.Affected, "is_shown"),
+    "evaluate": (update, "_evaluate_again"),
+    "notify of reports": (write.on_report, "notify"),
+}
+"""Where a test lets the extension fail, or counts what cannot be counted from outside."""
+
+
+def forget() -> None:
+    """Have all planned and solved anew at the next update."""
+    part(Planner).discard(skeletons=True)
+
+
+def plan_made() -> object | None:
+    """Return the plan, if one was made and not outdated since: only to be compared."""
+    return planner.known()
+
+
+def make_plan() -> Any:
+    """Return the plan, which is made if there is none."""
+    return planner.current()
+
+
+def planned(rig: bpy.types.Object) -> list[Any]:
+    """Return the planned constraints of an armature."""
+    return [chain for chain in planner.current().chains if chain.rig.object == rig]
+
+
+def settings_read(rig: bpy.types.Object) -> Any:
+    """Return what the first constraint of an armature was solved with."""
+    return solving.present_runs().readers[rig.session_uid].last.settings[0]
+
+
+def walk_of(rig: bpy.types.Object, name: str) -> Any:
+    """Return the detected contacts of a constraint on the ground, and what they were made of."""
+    chain = next(one for one in planned(rig) if one.name == name)
+    return chain.goal_source.walk(chain, rig.fabrik.constraints[name].ground, 1)[0]
+
+
+def declared(rig: bpy.types.Object) -> Any:
+    """Return what Blender was told an armature depends on."""
+    return dependencies.sources(rig)
+
+
+def declare(rig: bpy.types.Object) -> bool:
+    """Tell Blender what an armature depends on; return whether that is news."""
+    return dependencies.declare(rig)
+
+
+def count(patch: pytest.MonkeyPatch, place: str, note: Any) -> None:
+    """Call a function as well, with the same arguments, before what happens at a place."""
+    owner, name = PLACES[place]
+    function = getattr(owner, name)
+
+    def noted(*arguments: Any, **more: Any) -> Any:
+        note(*arguments, **more)
+        return function(*arguments, **more)
+
+    patch.setattr(owner, name, noted)
+
+
+def value_from_curve(prop: bpy.types.Property, number: float) -> Any:
+    """Return what a property is taken to become by an F-curve with a value."""
+    return unevaluated._as_property(prop, number)
+
+
+def start() -> None:
+    """Pose what the file shows, as a timer does after the extension was enabled."""
+    handlers.start()
+
+
+@contextmanager
+def replaced(function: Any, other: Any) -> Iterator[None]:
+    """Have all modules of the extension call another function instead of an imported one."""
+    with pytest.MonkeyPatch.context() as patch:
+        for title, module in list(sys.modules.items()):
+            if title.startswith("addon."):
+                for name in [name for name, value in vars(module).items() if value is function]:
+                    patch.setattr(module, name, other)
+        yield
+
+
+@contextmanager
+def solver_calls() -> Iterator[list[Any]]:
+    """Note each chain or body of which the solver is asked for the pose."""
+    calls: list[Any] = []
+
+    def noting(function: Any) -> Any:
+        def call(given: Any, *arguments: Any, **more: Any) -> Any:
+            calls.append(given)
+            return function(given, *arguments, **more)
+
+        return call
+
+    with ExitStack() as stack:
+        for function in (fabrik_solver.pose_in_world, fabrik_solver.pose_body):
+            stack.enter_context(replaced(function, noting(function)))
+        yield calls
