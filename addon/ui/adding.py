@@ -14,6 +14,7 @@ from ..blender.messages import COMMA, CONTEXT, joined, msg
 from ..blender.relations import deformers, moves_with
 from ..editing import constraints as editing
 from ..editing.controls import refuse_uneditable, uneditable_problem, use_bones
+from ..editing.lifting import set_down
 from ..settings.definitions import defined
 from ..settings.properties import FabrikConstraint, settings
 from .refusing import Working, armature_refusal
@@ -168,6 +169,8 @@ class MakingControls(Working):
     ) -> None:
         """Replace the Empties that were added to constraints by control bones, and select these.
 
+        Over a body that is lifted, what is added is set down to where the body is animated.
+
         Args:
             armature: The armature.
             indices: The indices of the constraints.
@@ -177,6 +180,8 @@ class MakingControls(Working):
         if empties and self.controls == "BONE":
             names = use_bones(armature, indices, armature, self.word, empties)
             select_alone(bpy.context, [(armature, name) for name in names])
+        elif empties:
+            set_down(armature, indices, [(ob, "") for ob in empties])
 
 
 def known_objects() -> set[int]:

@@ -64,6 +64,8 @@ def _pole_problem(armature: bpy.types.Object, index: int) -> str:
         return ""
     if item.state in ("INVALID", "DISABLED") or item.pole_weight <= 0.0:
         return ""
+    if chain.target_tie is not None or chain.pole_tie is not None:
+        return ""  # Drawing must not solve for how far the body is lifted.
     evaluated = armature.evaluated_get(depsgraph)
     if not evaluated.is_evaluated or chain.bones[0] >= len(pose_bones(evaluated)):
         return ""
