@@ -145,11 +145,15 @@ class MakingControls(Working):
     def invoke(
         self, context: bpy.types.Context, event: bpy.types.Event
     ) -> set[OperatorReturnItems]:
-        """Make control bones, unless Empties were chosen or the bones are linked."""
+        """Make control bones by default."""
+        self.prefer_bones(context)
+        return self.execute(context)
+
+    def prefer_bones(self, context: bpy.types.Context) -> None:
+        """Choose control bones, unless Empties were chosen or the bones are linked."""
         is_chosen = cast(Any, self).properties.is_property_set("controls")
         if not is_chosen and not uneditable_problem(self.armature(context)):
             self.controls = "BONE"
-        return self.execute(context)
 
     def armature(self, context: bpy.types.Context) -> bpy.types.Object:
         """Return the armature that gets control bones."""
