@@ -72,7 +72,7 @@ def known(addon) -> set[str]:
     return labels() | SYMBOLS
 
 
-SYMBOLS = {"⌄", "+", "FABRIK", "Properties", "Bold", "Human"}
+SYMBOLS = {"⌄", "+", "FABRIK", "Properties", "Bold", "Rigify Meta-Rigs", "Human"}
 """Buttons with an icon alone, the tab, the editor, and what Rigify makes of a name for a menu."""
 
 
