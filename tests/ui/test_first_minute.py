@@ -54,6 +54,7 @@ class Minute:
         before = self.window.settled()
         self.key("shift+q")
         self.window.drawn(before, SCREEN, 5_000)
+        self.window.settled()
         self.key(PIE[what])
 
     def move(self) -> None:
@@ -147,5 +148,6 @@ def test_legs_walk(minute):
     assert minute.took() == 2
     window.until(f"{minute.rig}.fabrik.simulation.state == 'FRESH'")
     assert window.ask(f"len({minute.items})") == 2
+    assert window.ask(SELECTED) == [window.ask(f"{minute.rig}.fabrik.gaits[0].body")]
     assert window.ask(f"[item.target.type for item in {minute.items}]") == ["ARMATURE"] * 2
     minute.shown("walk")

@@ -133,13 +133,14 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         Bones of an armature that walks as an object would go along with it. In Pose Mode the body,
         which is to be animated, is selected unless the active bone is of a leg.
         """
+        is_posing = context.mode == "POSE"
         active = context.active_pose_bone.name if context.active_pose_bone else ""
         items: list[Any] = [settings(armature).constraints[index] for index in indices]
         if items and body and self.controls == "BONE":
             only = [item.target for item in items]
             use_bones(armature, indices, armature, self.word, only)
         legs = that_pose(armature, [active])
-        if active and body and not legs:
+        if is_posing and body and not legs:
             select_alone(context, [(armature, body)])
         if shown := (*legs, *indices):
             settings(armature).active_index = shown[0]
