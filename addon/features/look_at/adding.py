@@ -30,6 +30,12 @@ between the gazes of bones that look the same way."""
 EYE_TURN: Final = radians(30.0)
 """How far an eye turns from where the head looks, before people turn the head as well."""
 
+SKIN: Final = {
+    *("brow", "cheek", "chin", "eyebrow", "eyelid", "face", "forehead", "jaw", "lid", "lip"),
+    *("mouth", "nose", "teeth", "temple", "tongue"),
+}
+"""Words in the names of bones of a face that do not look themselves, as eyes and ears do."""
+
 HEAD_TURN: Final = radians(75.0)
 """How far a head turns on its neck."""
 
@@ -62,6 +68,17 @@ def likely_axes(character: Character, axes: Matrix, bone: str) -> tuple[str, str
     if is_upright:
         return ahead, "Y" if along.dot(up) > 0.0 else "NEGATIVE_Y"
     return ahead, nearest_axis(back @ up, [name for name in AXES if name[-1] != ahead[-1]])
+
+
+def looking_bone(character: Character, bone: str) -> str:
+    """Return the bone that looks where a bone is clicked: the head for the skin of its face."""
+    anatomy, names = character.anatomy, character.names
+    if anatomy.head < 0 or bone not in names or SKIN.isdisjoint(words_of(bone)):
+        return bone
+    index = names.index(bone)
+    while index >= 0 and index != anatomy.head:
+        index = character.bones[index].parent
+    return names[anatomy.head] if index >= 0 else bone
 
 
 def natural_limit(character: Character, bone: str) -> float:

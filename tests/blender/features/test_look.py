@@ -10,7 +10,7 @@ import bpy
 import pytest
 from inside import forget
 from mathutils import Euler, Matrix, Vector
-from operating import click_bone
+from operating import click_bone, click_bones
 from rendering import rendered
 from rigs import (
     activate,
@@ -491,6 +491,24 @@ def test_what_is_added_turns_as_far_as_it_does_by_nature(bone: str, degrees: flo
     assert math.degrees(min(angle, math.tau - angle)) <= degrees + 0.1
     item.look.property_unset("limit_angle")
     assert item.look.limit_angle == pytest.approx(math.pi), "as in files of earlier versions"
+
+
+def test_the_skin_of_a_face_means_the_head() -> None:
+    rig = make_imported(0.0, (0, 1, 0), 0.0)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for name, x in (("lid.T.L", 3), ("jaw", 0), ("ear.L", 8), ("eye.L", 3)):
+        bone = rig.data.edit_bones.new(name)
+        bone.head, bone.tail, bone.parent = (x, 168, 8), (x, 168, 11), rig.data.edit_bones["head"]
+    bpy.ops.object.mode_set(mode="POSE")
+    for bones, meant in (
+        (("jaw", "lid.T.L"), "head"),
+        (("ear.L",), "ear.L"),
+        (("eye.L",), "eye.L"),
+    ):
+        click_bones(rig, *bones)
+        assert bpy.ops.fabrik.look_add(others="EACH") == {"FINISHED"}
+        assert [item.bone for item in rig.fabrik.constraints] == [meant]
+        assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
 
 
 def make_imported(
