@@ -96,6 +96,11 @@ def is_end_by_shape(rig: Skeleton, bone: int) -> bool:
 
     As importers guess tails, that of a last bone counts only if it is the bone itself.
     """
+    return _carried(rig, bone)[0] > 0.0 and is_end_of_limb(rig, bone)
+
+
+def is_end_of_limb(rig: Skeleton, bone: int) -> bool:
+    """Return the same of a bone that may carry nothing but controls at its own joint."""
     lower = rig.parents[bone]
     upper = rig.parents[lower] if lower >= 0 else -1
     if upper < 0:
@@ -105,7 +110,7 @@ def is_end_by_shape(rig: Skeleton, bone: int) -> bool:
     if min(long) <= LONG * max(long):
         return False
     reach, longest = _carried(rig, bone)
-    return 0.0 < reach <= min(long) and longest <= LONG * min(long)
+    return reach <= min(long) and longest <= LONG * min(long)
 
 
 def _carried(rig: Skeleton, bone: int) -> tuple[float, float]:

@@ -170,7 +170,7 @@ def use_bones(
             item.pole_target, item.pole_subtarget = holder, names[item.pole_target]
     for ob in [*controls, *(shape for shape in (cube, sphere) if shape.users == 0)]:
         bpy.data.objects.remove(ob)
-    set_down(armature, indices)
+    set_down(armature, indices, [(holder, name) for name in names.values()])
     return [*names.values()]
 
 

@@ -25,7 +25,7 @@ import bpy
 from mathutils import Quaternion, Vector
 
 from fabrik_solver import Hinge
-from fabrik_solver.core.vectors import ORIGIN, Vec, across, unit
+from fabrik_solver.core.vectors import ORIGIN, Vec, across, add, unit
 
 from ..blender import animation
 from ..blender.access import pose_bones, rest_bone
@@ -39,6 +39,7 @@ from ..plan.bend_side import stored_flexion
 from ..plan.registry import MOTIONS
 from ..settings.joint_limits import limit_of
 from ..settings.properties import FabrikConstraint, settings
+from .lifting import lifts_of
 
 SAMPLES: Final = 64
 """The most frames of a clip that are looked at."""
@@ -317,7 +318,7 @@ def _pole(joint: _Joint) -> Vector | None:
         bones = pose_bones(evaluated)
         root = bones[chain.bones[0]].head
         axis = unit(vector(chain.posed_tip(bones) - root))
-        pole = Vector(place_of(depsgraph, chain.pole)[1])
+        pole = Vector(add(place_of(depsgraph, chain.pole)[1], lifts_of(depsgraph, chain)[1]))
         out = evaluated.matrix_world.inverted_safe() @ pole - root
         side = unit(across(vector(out), axis)) if axis else None
         if axis is None or side is None:

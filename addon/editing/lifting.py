@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import bpy
 
 from fabrik_solver.core.vectors import ORIGIN, Vec, sub
 
+from ..blender.access import session_uid
 from ..blender.moving import move_to, place_of
+from ..blender.skeleton import Point
 from ..frame.solved_scene import SolvedScene
 from ..frame.solving import solve_armatures
+from ..plan import planner
 from ..plan.chain_plan import ChainPlan
-from .constraints import chains_in
 from .playing import updated
 
 
@@ -28,6 +30,11 @@ def lifts_of(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> tuple[Vec, Vec
     return _lifts(solve_armatures(depsgraph, [chain.rig.object]), chain)
 
 
+def _named(point: Point) -> tuple[bpy.types.Object, str]:
+    rig = point.skeleton
+    return point.object, "" if rig is None else rig.names[point.bone]
+
+
 def _is_tied(chain: ChainPlan) -> bool:
     return (chain.target_tie, chain.pole_tie) != (None, None)
 
@@ -38,22 +45,29 @@ def _lifts(solved: SolvedScene, chain: ChainPlan) -> tuple[Vec, Vec]:
     return target, pole
 
 
-def set_down(armature: bpy.types.Object, indices: Iterable[int]) -> None:
+def set_down(
+    armature: bpy.types.Object,
+    indices: Iterable[int],
+    new: Collection[tuple[bpy.types.Object, str]],
+) -> None:
     """Move new targets and poles to where they belong in the animation, so that the pose stays.
 
     Args:
         armature: The armature of the constraints.
-        indices: The constraints, whose targets and poles are where the pose needs them.
+        indices: The constraints.
+        new: The targets and poles that were added where the displayed pose needs them: objects, and
+            the names of their bones, empty for the object itself.
     """
     depsgraph = updated()
-    wanted = set(indices)
-    tied = [chain for chain in chains_in(armature) if chain.item in wanted and _is_tied(chain)]
+    wanted, uid = set(indices), session_uid(armature)
+    chains = [chain for chain in planner.current().chains if chain.rig.uid == uid]
+    tied = [chain for chain in chains if chain.item in wanted and _is_tied(chain)]
     if not tied:
         return
     solved, moved = solve_armatures(depsgraph, [armature]), False
     for chain in tied:
         for point, lift in zip((chain.target, chain.pole), _lifts(solved, chain), strict=True):
-            if point is not None and lift != ORIGIN:
+            if point is not None and lift != ORIGIN and _named(point) in new:
                 move_to(depsgraph, point, sub(place_of(depsgraph, point)[1], lift), None)
                 moved = True
     if moved:

@@ -30,6 +30,7 @@ from .flexion import Flexion, flexion_of, flip, restore_flexions, stored_flexion
 from .girth import beside_mesh
 from .helpers import is_seen
 from .known_limbs import Limb
+from .lifting import set_down
 from .placing import new_empty
 from .playing import updated
 from .switching import SwitchState, restore_switch, switch_to_fk
@@ -152,6 +153,10 @@ def _build(
             editing.add_pole(updated(), armature, index)
     if options.bones:
         use_bones(armature, indices, armature)
+    else:
+        items: list[Any] = [settings(armature).constraints[index] for index in indices]
+        ends = [(end, "") for item in items for end in (item.target, item.pole_target) if end]
+        set_down(armature, indices, ends)
     return list(filter(None, notes))
 
 

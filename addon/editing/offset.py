@@ -13,6 +13,7 @@ from fabrik_solver.core.vectors import (
     Mat3,
     Quat,
     Vec,
+    add,
     mat_columns,
     mat_determinant,
     mat_product,
@@ -25,8 +26,10 @@ from ..blender.errors import ProblemError
 from ..blender.limbs import next_joint
 from ..blender.moving import place_of
 from ..blender.skeleton import Point, matrix3, matrix_frame, skeleton_of, vector
+from ..plan import planner
 from ..settings import notifications
-from ..settings.properties import FabrikConstraint
+from ..settings.properties import FabrikConstraint, settings
+from .lifting import lifts_of
 
 SOLVED = ("REACHED", "OUT_OF_REACH", "LIMITED")
 """The states of a constraint that has posed its chain."""
@@ -116,15 +119,35 @@ def _tip(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> tuple[Vec, M
 
 
 def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Frame:
-    """Return the frame of the target in world space.
+    """Return the frame of the target in world space, as far up as a body that it belongs to is.
 
     Raises:
         ProblemError: If there is no target.
     """
+    axes, place = place_of(depsgraph, _target(item))
+    return axes, add(place, _lift(item, depsgraph))
+
+
+def _lift(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Vec:
+    """Return how far the goal of a constraint is from its target, as at the last update."""
+    armature = cast(bpy.types.Object, item.id_data)
+    index = settings(armature).constraints.find(item.name)
+    for chain in planner.current().chains:
+        if chain.rig.uid == session_uid(armature) and chain.item == index:
+            return lifts_of(depsgraph, chain)[0]
+    return ORIGIN
+
+
+def _target(item: FabrikConstraint) -> Point:
+    """Return the target.
+
+    Raises:
+        ProblemError: If there is none.
+    """
     if item.target is None:
         raise ProblemError("There is no target: choose an object or a bone")
     if not item.subtarget or item.target.type != "ARMATURE":
-        return place_of(depsgraph, Point(item.target))
+        return Point(item.target)
     rig = skeleton_of(item.target)
     if item.subtarget not in rig.index:
         raise ProblemError(
@@ -132,7 +155,7 @@ def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Fra
             name=item.subtarget,
             object=item.target.name,
         )
-    return place_of(depsgraph, Point(item.target, rig, rig.index[item.subtarget]))
+    return Point(item.target, rig, rig.index[item.subtarget])
 
 
 def _turn(target: Mat3, hand: Mat3) -> Quat:

@@ -64,9 +64,9 @@ def switch_to_fk(armature: bpy.types.Object, limb: Limb) -> SwitchState | None:
     use_fk(armature, [limb.switch])
     for name, matrix in matrices.items():
         bone = bones[name]
-        location, scale = bone.location.copy(), bone.scale.copy()
+        location = bone.location.copy()
         bone.matrix = matrix
-        bone.location, bone.scale = location, scale
+        bone.location = location
         updated()
     return SwitchState(limb.switch, value, poses)
 

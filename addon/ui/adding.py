@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import bpy
 
+from ..blender.access import session_uid
 from ..blender.errors import ProblemError, listed
 from ..blender.messages import COMMA, CONTEXT, joined, msg
+from ..blender.relations import deformers, moves_with
 from ..editing import constraints as editing
 from ..editing.controls import refuse_uneditable, uneditable_problem, use_bones
+from ..editing.lifting import set_down
 from ..settings.definitions import defined
 from ..settings.properties import FabrikConstraint, settings
 from .refusing import Working, armature_refusal
@@ -49,7 +52,9 @@ class Selection(NamedTuple):
 def selection_of(context: bpy.types.Context, others: str, active: str = TIP) -> Selection:
     """Return what is selected: tips of chains, and their target.
 
-    A bone above another one of these belongs to its chain.
+    A bone above another one of these belongs to its chain. Importers leave the meshes of a
+    character selected: what the armature deforms is no target, and what else it carries is none of
+    several.
 
     Args:
         context: The context.
@@ -69,10 +74,18 @@ def selection_of(context: bpy.types.Context, others: str, active: str = TIP) -> 
         tips = own[:1] if others == "TARGET" else [bone for bone in own if not _is_control(bone)]
         own, given = tips or own, [bone for bone in own if tips and bone not in tips]
         targets = [(armature, bone.name) for bone in given] + targets
-    objects: list[Target] = [(ob, "") for ob in context.selected_objects if ob.mode != "POSE"]
-    target = _only(targets or objects, active)
+    target = _only(targets or _selected_objects(context, armature), active)
     above = {one.name for bone in own for one in bone.parent_recursive}
     return Selection(armature, [b.name for b in own if b.name not in above], *target)
+
+
+def _selected_objects(context: bpy.types.Context, armature: bpy.types.Object) -> list[Target]:
+    """Return the selected objects that may be a target of an armature."""
+    others = [ob for ob in context.selected_objects if ob.mode != "POSE"]
+    others = [ob for ob in others if armature not in deformers(ob)]
+    if len(others) > 1:
+        others = [ob for ob in others if not moves_with(ob, {session_uid(armature)})]
+    return [(ob, "") for ob in others]
 
 
 def _is_control(bone: Any) -> bool:
@@ -132,11 +145,15 @@ class MakingControls(Working):
     def invoke(
         self, context: bpy.types.Context, event: bpy.types.Event
     ) -> set[OperatorReturnItems]:
-        """Make control bones, unless Empties were chosen or the bones are linked."""
+        """Make control bones by default."""
+        self.prefer_bones(context)
+        return self.execute(context)
+
+    def prefer_bones(self, context: bpy.types.Context) -> None:
+        """Choose control bones, unless Empties were chosen or the bones are linked."""
         is_chosen = cast(Any, self).properties.is_property_set("controls")
         if not is_chosen and not uneditable_problem(self.armature(context)):
             self.controls = "BONE"
-        return self.execute(context)
 
     def armature(self, context: bpy.types.Context) -> bpy.types.Object:
         """Return the armature that gets control bones."""
@@ -156,6 +173,8 @@ class MakingControls(Working):
     ) -> None:
         """Replace the Empties that were added to constraints by control bones, and select these.
 
+        Over a body that is lifted, what is added is set down to where the body is animated.
+
         Args:
             armature: The armature.
             indices: The indices of the constraints.
@@ -165,6 +184,8 @@ class MakingControls(Working):
         if empties and self.controls == "BONE":
             names = use_bones(armature, indices, armature, self.word, empties)
             select_alone(bpy.context, [(armature, name) for name in names])
+        elif empties:
+            set_down(armature, indices, [(ob, "") for ob in empties])
 
 
 def known_objects() -> set[int]:

@@ -8,9 +8,10 @@ from typing import Any
 import bpy
 
 from ..blender.errors import ProblemError
+from ..blender.skeleton import skeleton_of
 from ..editing.constraints import chains_in, that_pose
 from ..settings.properties import settings
-from .following import controls_of
+from .following import controls_of, hangs_on
 
 ACTIVE = ("Active", "Only the active constraint")
 SELECTED = (
@@ -59,15 +60,23 @@ def of_selection(
 def selected_in(context: bpy.types.Context, armature: bpy.types.Object) -> list[int]:
     """Return the indices of an armature's selected constraints.
 
-    That is, of those that pose a selected bone, and those whose tip, target or pole target is
-    selected. In Pose Mode only bones count, as objects stay selected from before.
+    That is, of those that pose a selected bone or the limb at whose end it hangs, and those whose
+    tip, target or pole target is selected. In Pose Mode only bones count, as objects stay selected
+    from before.
     """
     bones: Any = context.selected_pose_bones or ()
     aims = {(bone.id_data, bone.name) for bone in bones}
     if context.mode != "POSE":
         aims |= {(ob, "") for ob in context.selected_objects}
-    aimed = {chain.item for chain in chains_in(armature) if not aims.isdisjoint(controls_of(chain))}
-    return sorted(aimed.union(that_pose(armature, selected(context, armature))))
+    chains, names = chains_in(armature), selected(context, armature)
+    aimed = {chain.item for chain in chains if not aims.isdisjoint(controls_of(chain))}
+    held = {bone for chain in chains for ob, bone in controls_of(chain) if ob == armature}
+    held |= {
+        chain.rig.names[i] for chain in chains for i in (*chain.bones, chain.tip_bone) if i >= 0
+    }
+    free = [skeleton_of(armature).index[name] for name in names - held]
+    hanging = {chain.item for chain in chains for bone in free if hangs_on(chain, bone)}
+    return sorted(aimed | hanging | {*that_pose(armature, names)})
 
 
 def selected(context: bpy.types.Context, armature: bpy.types.Object) -> set[str]:

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple, cast
 import bpy
 
 from ..blender.access import session_uid
+from ..blender.limbs import is_end_of_limb
 from ..blender.listeners import on_invalidate, on_load
+from ..blender.skeleton import skeleton_of
 from ..plan import planner
 from ..plan.chain_plan import ChainPlan
 from ..settings.properties import FabrikConstraint, FabrikSettings, settings
@@ -56,9 +58,9 @@ def shown_armature(context: bpy.types.Context) -> bpy.types.Object | None:
 def selected_place(context: bpy.types.Context) -> Place | None:
     """Return the constraint that the active bone or object belongs to.
 
-    That is, in this order, one whose tip is the active bone, whose chain contains it, or whose
-    target or pole is the active bone or object. Of several, the one that is shown already comes
-    first.
+    That is, in this order, one whose tip is the active bone, whose chain contains it, whose target
+    or pole is the active bone or object, or that poses the limb at whose end the bone hangs, as a
+    finger does. Of several, the one that is shown already comes first.
 
     Returns:
         None if it belongs to none, or is an armature in Object Mode.
@@ -96,6 +98,7 @@ def _place_of(ob: bpy.types.Object, name: str) -> Place | None:
             _first(ob, lambda chain: _tip(chain) == name)
             or _first(ob, lambda chain: index in chain.bones)
             or _first(None, lambda chain: (ob, name) in controls_of(chain))
+            or _first(ob, lambda chain: hangs_on(chain, index))
         )
     return _first(None, lambda chain: (ob, "") in controls_of(chain))
 
@@ -127,6 +130,17 @@ def controls_of(chain: ChainPlan) -> Iterator[tuple[bpy.types.Object | None, str
     if item is not None:
         yield item.target, item.subtarget
         yield item.pole_target, item.pole_subtarget
+
+
+def hangs_on(chain: ChainPlan, bone: int) -> bool:
+    """Return whether a bone of the armature hangs on the hand or foot of a limb that is posed."""
+    rig = skeleton_of(chain.rig.object)
+    way = rig.chain_up(bone)
+    last = chain.tip_bone if chain.tip_bone >= 0 else (*chain.bones, -1)[-1]
+    if last not in way[:-1]:
+        return False
+    # Where only the bones before the hand are posed, it is the first below them.
+    return is_end_of_limb(rig, last if chain.tip_bone >= 0 else way[way.index(last) + 1])
 
 
 def _first(

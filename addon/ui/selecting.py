@@ -24,13 +24,24 @@ def select_alone(context: bpy.types.Context, handles: Sequence[Handle]) -> None:
         handles: What to select.
     """
     layer = cast(bpy.types.ViewLayer, context.view_layer)
-    seen = [one for one in handles if one[0].visible_get(view_layer=layer)]
+    seen = [one for one in handles if one[0].visible_get(view_layer=layer) and is_clickable(*one)]
     if not seen:
         return
     if seen[0][1]:
         _select_bones(context, layer, [one for one in seen if one[1]])
     else:
         _select_objects(layer, [ob for ob, bone in seen if not bone])
+
+
+def is_clickable(ob: bpy.types.Object, name: str) -> bool:
+    """Return whether a bone is shown; an object without a bone is."""
+    if not name:
+        return True
+    posed = pose_bones(ob)[name]
+    # Since 5.0 pose bones are hidden in Pose Mode, before that their bones.
+    owner: Any = posed if hasattr(posed, "hide") else posed.bone
+    homes = posed.bone.collections
+    return not owner.hide and (not homes or any(one.is_visible_effectively for one in homes))
 
 
 def _select_bones(

@@ -72,8 +72,8 @@ def known(addon) -> set[str]:
     return labels() | SYMBOLS
 
 
-SYMBOLS = {"⌄", "+", "FABRIK", "Properties", "Bold", "Human (Meta-Rig)"}
-"""Buttons with an icon alone, the tab, the editor, and what Rigify adds to a menu."""
+SYMBOLS = {"⌄", "+", "FABRIK", "Properties", "Bold", "Rigify Meta-Rigs", "Human"}
+"""Buttons with an icon alone, the tab, the editor, and what Rigify makes of a name for a menu."""
 
 
 class Recorder:

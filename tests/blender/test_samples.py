@@ -523,3 +523,14 @@ def test_quadruped_walks_over_bumps_as_it_was_simulated() -> None:
     jumps = changes_of_speed(frames())
     worst = max(jumps, key=lambda place: jumps[place])
     assert jumps[worst] < 0.15, worst
+
+
+def test_heads_and_eyes_of_samples_turn_as_far_as_added_ones() -> None:
+    from addon.blender.character import character_of
+    from addon.features.look_at.adding import natural_limit
+
+    bpy.ops.wm.open_mainfile(filepath=str(path_of("look")))
+    (rig,) = rigs()
+    for item in rig.fabrik.constraints:
+        wanted = natural_limit(character_of(rig), item.bone)
+        assert item.look.limit_angle == pytest.approx(wanted), item.bone

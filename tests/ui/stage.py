@@ -622,6 +622,79 @@ def prepare_downloaded() -> None:
     bpy.ops.pose.select_all(action="DESELECT")
 
 
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+
+def has_data(name: str) -> bool:
+    """Return whether a rig lies beside the checkout."""
+    return (DATA / name).exists()
+
+
+def prepare_first(kind: str) -> str:
+    """Make one of the rigs that a user starts with, over a floor, and return its name.
+
+    It is in Pose Mode with nothing selected, seen in full beside the sidebar.
+    """
+    clear()
+    FIRST[kind]()
+    rig = next(ob for ob in bpy.data.objects if ob.type == "ARMATURE" and not ob.hide_get())
+    bpy.ops.mesh.primitive_plane_add(size=20)
+    # Importers leave the meshes selected.
+    for ob in bpy.data.objects:
+        ob.select_set(ob.parent == rig or ob == rig)
+    rig.show_in_front = True
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="POSE")
+    bpy.ops.pose.select_all(action="DESELECT")
+    bpy.context.scene.frame_end = 20
+    arrange("panel")
+    look_at((0.0, 0.0, 1.0), 5.0, 25, 12)
+    return rig.name
+
+
+def _first_extruded() -> None:
+    joints = [(0.0, 0.0, float(z)) for z in (0, 0.6, 1.2, 1.8)]
+    make_chain(3, "Extruded", joints)
+
+
+def _first_metarig() -> None:
+    bpy.ops.preferences.addon_enable(module="rigify")
+    bpy.ops.object.armature_human_metarig_add()
+
+
+def _first_generated() -> None:
+    _first_metarig()
+    plain = bpy.context.object
+    bpy.ops.pose.rigify_generate()
+    bpy.data.objects.remove(plain)
+
+
+def _first_knight() -> None:
+    bpy.ops.import_scene.gltf(filepath=str(DATA / "kaykit_knight.glb"))
+    _at_rest()
+
+
+def _first_human() -> None:
+    bpy.ops.import_scene.gltf(filepath=str(DATA / "m2m_human-addon-animations.glb"))
+    _at_rest()
+
+
+def _at_rest() -> None:
+    rig: Any = next(ob for ob in bpy.data.objects if ob.type == "ARMATURE")
+    rig.animation_data_clear()
+    for bone in rig.pose.bones:
+        bone.matrix_basis = Matrix()
+
+
+FIRST = {
+    "extruded": _first_extruded,
+    "metarig": _first_metarig,
+    "generated": _first_generated,
+    "knight": _first_knight,
+    "human": _first_human,
+}
+
+
 def face_hand(bone: str) -> None:
     """Turn the 3D view to a hand, from the front."""
     close("OUTLINER", "DOPESHEET_EDITOR", "PROPERTIES")

@@ -156,7 +156,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         settings(armature).active_index = indices[0]
         if options.bones:
             select_alone(context, [(armature, items[i].subtarget) for i in indices])
-        tips = listed([items[i].bone for i in indices])
+        tips = listed([items[i].name for i in indices])  # What an animator calls them.
         targets = listed([items[i].subtarget or items[i].target.name for i in indices])
         done = msg("Added IK to {tips}: move {targets}", tips=tips, targets=targets)
         return joined(". ", [done, *notes, *more])

@@ -17,7 +17,7 @@ from ...editing.constraints import chains_in, is_on
 from ...plan.chain_plan import ChainPlan
 from ...plan.planner import known, partners
 from ...settings.properties import FabrikConstraint, settings
-from ...ui.following import controls_of
+from ...ui.following import controls_of, hangs_on
 
 ON_AXIS = msg(
     "The pole is on the line from root to target, where it has less effect or none: move it aside"
@@ -64,6 +64,8 @@ def _pole_problem(armature: bpy.types.Object, index: int) -> str:
         return ""
     if item.state in ("INVALID", "DISABLED") or item.pole_weight <= 0.0:
         return ""
+    if chain.target_tie is not None or chain.pole_tie is not None:
+        return ""  # Drawing must not solve for how far the body is lifted.
     evaluated = armature.evaluated_get(depsgraph)
     if not evaluated.is_evaluated or chain.bones[0] >= len(pose_bones(evaluated)):
         return ""
@@ -88,6 +90,8 @@ def owner_of(armature: bpy.types.Object, item: FabrikConstraint, active: str) ->
     index = settings(armature).constraints.find(item.name)
     chain = _chain(armature, index)
     if not active or chain is None or active == item.bone or _is_control(armature, chain, active):
+        return msg("Settings of “{constraint}”", constraint=item.name)
+    if hangs_on(chain, chain.rig.names.index(active)):
         return msg("Settings of “{constraint}”", constraint=item.name)
     if active in {chain.rig.names[bone] for bone in chain.bones}:
         return msg(

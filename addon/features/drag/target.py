@@ -27,6 +27,7 @@ from ...blender.moving import location_axes_world, owner_of, place_of
 from ...blender.refusals import linked_problem
 from ...blender.relations import active_constraints
 from ...blender.skeleton import Point, vector
+from ...editing.lifting import lifts_of
 from ...plan.chain_plan import ChainPlan
 from ...settings.properties import settings
 
@@ -60,7 +61,8 @@ class TargetDrag:
         self._owner: Any = owner_of(target)
         self.name = self._owner.name
         frame = self._frame = place_of(depsgraph, target)
-        self.place = frame[1] if offset is None else point_in(frame, offset[1])
+        place = frame[1] if offset is None else point_in(frame, offset[1])
+        self.place = add(place, lifts_of(depsgraph, chain)[0])
         self.axes = orthonormalize(frame[0]) or IDENTITY
         self._locked = self._locked_indices()
         try:

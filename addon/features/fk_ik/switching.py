@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import bpy
 
+from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.messages import CONTEXT, Message, msg
 from ...editing.constraints import is_in_ik
@@ -17,7 +18,7 @@ from ...ui.layout import Layout
 from ...ui.refusing import active_armature
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section, reaches
-from ...ui.selecting import select_alone
+from ...ui.selecting import is_clickable, select_alone
 from ...ui.wording import named
 from .operators import Spanning
 
@@ -103,10 +104,18 @@ def _reaching(items: ItemList[FabrikConstraint], indices: Sequence[int]) -> list
 def _animated(
     armature: bpy.types.Object, item: FabrikConstraint, is_in_ik: bool
 ) -> tuple[bpy.types.Object, str]:
-    """Return the object and its bone that animate a limb."""
+    """Return the object and its bone that animate a limb.
+
+    Where rigs hide the joint of a hand or foot, that is the control at it.
+    """
     if is_in_ik and item.target is not None:
         return item.target, item.subtarget
-    return armature, item.bone
+    tip = pose_bones(armature)[item.bone]
+    at_it = [
+        one for one in tip.children if (one.bone.head_local - tip.bone.head_local).length == 0.0
+    ]
+    shown = [one.name for one in (tip, *at_it) if is_clickable(armature, one.name)]
+    return armature, shown[0] if shown else item.bone
 
 
 def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:

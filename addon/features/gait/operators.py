@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 
 from ...blender.errors import ProblemError
 from ...blender.messages import CONTEXT, Message, counted, joined, msg, shown
+from ...editing.constraints import that_pose
+from ...editing.controls import use_bones
 from ...settings.definitions import defined
 from ...settings.properties import settings
-from ...ui.adding import MOTION_OPERATORS
+from ...ui.adding import MOTION_OPERATORS, MakingControls
 from ...ui.layout import ArmaturePanel, Layout, draw_sentence
 from ...ui.presets import AddPresetOperator, ApplyPresetOperator, PresetPanel
 from ...ui.refusing import (
@@ -24,6 +26,7 @@ from ...ui.refusing import (
 )
 from ...ui.registering import registering
 from ...ui.reporting import say
+from ...ui.selecting import select_alone
 from ...ui.stepping import DirectProgressOperator
 from ...ui.wording import length_text
 from ..bake.operators import Baking
@@ -73,7 +76,7 @@ def _leg_refusal(context: bpy.types.Context) -> str:
     return msg("There is no leg: press + to add the active constraint")
 
 
-class FABRIK_OT_gait_add(Simulating, Working, bpy.types.Operator):
+class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
     """Let legs walk: those that end at the selected bones, or all that are found."""
 
     bl_idname = "fabrik.gait_add"
@@ -87,21 +90,60 @@ class FABRIK_OT_gait_add(Simulating, Working, bpy.types.Operator):
     stopped = msg("The walk is added, but not simulated: press Simulate")
     _added: Message | None = None
 
+    def invoke(
+        self, context: bpy.types.Context, event: bpy.types.Event
+    ) -> set[OperatorReturnItems]:
+        """Make control bones by default, and simulate in slices."""
+        self.prefer_bones(context)
+        return super().invoke(context, event)
+
+    def armature(self, context: bpy.types.Context) -> bpy.types.Object:
+        """Return the armature of the walk."""
+        return active_armature(context)
+
     def start(self, context: bpy.types.Context) -> Generator[float, None, Simulation]:
         """Add the walk, and simulate it."""
         armature = active_armature(context)
+        self.refuse_controls(armature)
+        start = len(settings(armature).constraints)
         gait, made, is_switched, missing = add_gait(armature, _tips(context))
+        name, count = gait.body, len(gait.legs)
+        self._finish(context, armature, name, range(start, start + made))
         self.warn(dict.fromkeys([*leg_notes(armature), *filter(None, [missing])]))
         if is_switched:
             say(self, "INFO", SWITCHED)
-        body = msg("“{body}”", body=gait.body) if gait.body else msg("the armature object")
+        body = msg("“{body}”", body=name) if name else msg("the armature object")
         self._added = msg(
             "{count}, {made} of them new, step with {body}: animate it",
-            count=counted(len(gait.legs), "{count} leg", "{count} legs"),
+            count=counted(count, "{count} leg", "{count} legs"),
             made=made,
             body=body,
         )
         return super().start(context)
+
+    def _finish(
+        self,
+        context: bpy.types.Context,
+        armature: bpy.types.Object,
+        body: str,
+        indices: Sequence[int],
+    ) -> None:
+        """Make control bones of the new targets, and show a leg, of the active bone if it has one.
+
+        Bones of an armature that walks as an object would go along with it. In Pose Mode the body,
+        which is to be animated, is selected unless the active bone is of a leg.
+        """
+        is_posing = context.mode == "POSE"
+        active = context.active_pose_bone.name if context.active_pose_bone else ""
+        items: list[Any] = [settings(armature).constraints[index] for index in indices]
+        if items and body and self.controls == "BONE":
+            only = [item.target for item in items]
+            use_bones(armature, indices, armature, self.word, only)
+        legs = that_pose(armature, [active])
+        if is_posing and body and not legs:
+            select_alone(context, [(armature, body)])
+        if shown := (*legs, *indices):
+            settings(armature).active_index = shown[0]
 
     def told(self, text: Message) -> Message:
         """Return the report of the walk and its simulation."""

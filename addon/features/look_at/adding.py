@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from math import pi, radians
+from typing import Final, NamedTuple
 
 import bpy
 from mathutils import Matrix, Vector
 
 from fabrik_solver.core.vectors import Vec
+from fabrik_solver.motion.naming import words_of
 
 from ...blender.access import pose_bones, rest_bone
 from ...blender.axes import AXES
@@ -24,6 +26,18 @@ from .look import look_of
 ALIGNED = 0.7
 """The least cosine of the angle between a bone and the up or front direction to be aligned, and
 between the gazes of bones that look the same way."""
+
+EYE_TURN: Final = radians(30.0)
+"""How far an eye turns from where the head looks, before people turn the head as well."""
+
+SKIN: Final = {
+    *("brow", "cheek", "chin", "eyebrow", "eyelid", "face", "forehead", "jaw", "lid", "lip"),
+    *("mouth", "nose", "teeth", "temple", "tongue"),
+}
+"""Words in the names of bones of a face that do not look themselves, as eyes and ears do."""
+
+HEAD_TURN: Final = radians(75.0)
+"""How far a head turns on its neck."""
 
 TARGET_DISTANCE = 5.0
 """The distance of an Empty from a bone of a character without size, in lengths of the bone."""
@@ -56,6 +70,29 @@ def likely_axes(character: Character, axes: Matrix, bone: str) -> tuple[str, str
     return ahead, nearest_axis(back @ up, [name for name in AXES if name[-1] != ahead[-1]])
 
 
+def looking_bone(character: Character, bone: str) -> str:
+    """Return the bone that looks where a bone is clicked: the head for the skin of its face."""
+    anatomy, names = character.anatomy, character.names
+    if anatomy.head < 0 or bone not in names or SKIN.isdisjoint(words_of(bone)):
+        return bone
+    index = names.index(bone)
+    while index >= 0 and index != anatomy.head:
+        index = character.bones[index].parent
+    return names[anatomy.head] if index >= 0 else bone
+
+
+def natural_limit(character: Character, bone: str) -> float:
+    """Return how far the gaze of a bone turns by nature, in radians; π for what is no eye or head.
+
+    The neck and the trunk turn as far as the head, which they carry.
+    """
+    anatomy, words = character.anatomy, {*words_of(bone)}
+    if "eye" in words:
+        return EYE_TURN
+    trunk = [character.names[i] for i in (*anatomy.spine, anatomy.head) if i >= 0]
+    return HEAD_TURN if bone in trunk or "head" in words else pi
+
+
 def add_look(
     armature: bpy.types.Object,
     bone: str,
@@ -65,6 +102,8 @@ def add_look(
     axis: str = "AUTO",
 ) -> FabrikConstraint:
     """Add a constraint that looks at a target, and make it the active one.
+
+    Its limit is what is natural for the bone.
 
     Args:
         armature: The armature object.
@@ -78,7 +117,8 @@ def add_look(
         ProblemError: If the constraint could not work, or would break another one; then nothing
             has changed.
     """
-    ahead, up = _axes(character_of(armature), armature, bone, axis)
+    character = character_of(armature)
+    ahead, up = _axes(character, armature, bone, axis)
     empty = None
     if target is None:
         empty = target = empty_ahead(armature, [bone], axis)
@@ -88,7 +128,8 @@ def add_look(
         if empty is not None:
             bpy.data.objects.remove(empty)
         raise
-    look_of(item).axis, look_of(item).up_axis = ahead, up
+    look = look_of(item)
+    look.axis, look.up_axis, look.limit_angle = ahead, up, natural_limit(character, bone)
     return item
 
 

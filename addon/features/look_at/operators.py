@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ...blender.axes import axis_items
+from ...blender.character import character_of
 from ...blender.messages import msg
 from ...settings.definitions import defined
 from ...settings.properties import FabrikConstraint
@@ -12,7 +13,7 @@ from ...ui.adding import MOTION_OPERATORS, AddWithTargetOperator, Selection, tip
 from ...ui.layout import Layout, draw_if
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section
-from .adding import add_look, empty_ahead
+from .adding import add_look, empty_ahead, looking_bone
 from .look import look_of
 
 TIP_NAME = msg("the bone that looks")
@@ -62,7 +63,10 @@ class FABRIK_OT_look_add(AddWithTargetOperator, bpy.types.Operator):
     )
 
     def completed(self, chosen: Selection) -> Selection:
-        """Return the selection with a new target for bones that look the same way."""
+        """Return the selection, heads for their faces, with a target for those that look alike."""
+        character = character_of(chosen.armature)
+        tips = dict.fromkeys(looking_bone(character, tip) for tip in chosen.tips)
+        chosen = chosen._replace(tips=[*tips])
         if chosen.target is not None or len(chosen.tips) == 1:
             return chosen
         return chosen._replace(target=empty_ahead(chosen.armature, chosen.tips, self.axis))

@@ -300,3 +300,43 @@ def test_undo_takes_the_control_away() -> None:
     rig = bpy.data.objects["Rig"]
     assert not rig.fabrik.constraints and "Eye Look" not in rig.data.bones
     assert Vector(rig.data.bones["Eye.L"].head_local).x == pytest.approx(0.03)
+
+
+def make_parts(rig: Any) -> list[Any]:
+    """Two meshes that an armature deforms, and two that hang on it, selected as after an import."""
+    parts = [bpy.data.objects.new(name, bpy.data.meshes.new(name)) for name in "ABCD"]
+    for part in parts:
+        bpy.context.scene.collection.objects.link(part)
+        part.parent = rig
+    for part in parts[:2]:
+        part.modifiers.new("Armature", "ARMATURE").object = rig
+    parts[2].parent_type, parts[2].parent_bone = "BONE", "Tail.L"
+    for part in parts:
+        part.select_set(True)
+    return parts
+
+
+@pytest.mark.parametrize("operator", REACHING)
+def test_meshes_of_the_character_that_its_importer_selected_are_no_targets(operator: str) -> None:
+    rig = make_face()
+    make_parts(rig)
+    click(rig, "Tail3.L")
+    assert press(operator) == {"FINISHED"}
+    assert [item.target for item in rig.fabrik.constraints] == [rig]
+
+    rig.fabrik.constraints.clear()
+    ball = make_empty("Ball", (0, -2, 1.5))
+    ball.select_set(True)
+    click(rig, "Head")
+    assert press(operator) == {"FINISHED"}
+    assert [item.target for item in rig.fabrik.constraints] == [ball]
+
+
+def test_one_thing_that_the_character_carries_is_a_target() -> None:
+    rig = make_face()
+    *others, carried = make_parts(rig)
+    for part in others[1:]:
+        part.select_set(False)
+    click(rig, "Head")
+    assert press("look_add") == {"FINISHED"}
+    assert [item.target for item in rig.fabrik.constraints] == [carried]

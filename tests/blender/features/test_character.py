@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import radians
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,13 @@ def test_the_list_can_be_corrected() -> None:
         bpy.ops.fabrik.character_set_up()
     with pytest.raises(RuntimeError, match="remove its set-up first"):
         bpy.ops.fabrik.character_recognize()
+
+
+def test_the_head_turns_as_far_as_that_of_an_added_look_at() -> None:
+    rig = make_human(keyed=False)
+    set_up(rig)
+    item = next(item for item in rig.fabrik.constraints if item.bone == "head")
+    assert item.look.limit_angle == pytest.approx(radians(75.0))
 
 
 def test_own_constraints_and_limits_stay() -> None:

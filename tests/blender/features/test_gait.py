@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import bpy
 import pytest
 from humans import make_human
 from inside import forget, plan_made
 from mathutils import Vector
+from operating import click_bones
 from rigs import (
     activate,
     channels_bits,
@@ -20,6 +22,7 @@ from rigs import (
     evaluated,
     go,
     link,
+    make_armature,
     pose_bits,
     shown_bits,
     shown_bones,
@@ -1127,3 +1130,48 @@ def test_toes_and_coats_are_no_legs_of_an_insect(empty_file: None, name: str) ->
     activate(make_character(name))
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     assert len(bpy.context.object.fabrik.gaits[0].legs) == 2
+
+
+@pytest.mark.parametrize("clicked", ["head", "foot.R", "shin.L"])
+def test_added_from_the_interface_targets_are_control_bones(empty_file: None, clicked: str) -> None:
+    rig: Any = make_human(keyed=False)
+    make_floor()
+    click_bones(rig, clicked)
+    assert bpy.ops.fabrik.gait_add(controls="BONE") == {"FINISHED"}
+    update()
+    assert [(item.bone, item.target, item.subtarget) for item in rig.fabrik.constraints] == [
+        ("foot.L", rig, "foot IK.L"),
+        ("foot.R", rig, "foot IK.R"),
+    ]
+    assert not [ob for ob in bpy.data.objects if ob.type == "EMPTY" and ob.users_collection]
+    shown = rig.fabrik.constraints[rig.fabrik.active_index].bone
+    assert shown == ("foot.R" if clicked == "foot.R" else "foot.L")
+    # What is to be animated is selected, unless a leg was clicked.
+    active = rig.fabrik.gaits[0].body if clicked == "head" else clicked
+    assert [bone.name for bone in bpy.context.selected_pose_bones] == [active]
+    assert rig.data.bones.active.name == active
+    body = rig.pose.bones[rig.fabrik.gaits[0].body]
+    for frame, place in ((1, 0.0), (40, -1.5)):
+        body.location = body.bone.matrix_local.to_3x3().inverted() @ Vector((0, place, 0))
+        body.keyframe_insert("location", frame=frame)
+    bpy.context.scene.frame_end = 40
+    simulate()
+    go(1)
+    start = tip_world(rig, "foot.L", use_tail=False)
+    go(40)
+    assert (tip_world(rig, "foot.L", use_tail=False) - start).length > 1.0
+    assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
+
+
+def test_targets_of_an_armature_that_walks_as_an_object_stay_empties(empty_file: None) -> None:
+    bones = {}
+    for side, x in (("L", 0.3), ("R", -0.3)):
+        bones[f"Thigh.{side}"] = ((x, 0, 1), (x, -0.05, 0.5), "")
+        bones[f"Shin.{side}"] = ((x, -0.05, 0.5), (x, 0, 0), f"Thigh.{side}")
+    rig: Any = make_armature(bones)
+    make_floor()
+    click_bones(rig, "Shin.L", "Shin.R")
+    assert bpy.ops.fabrik.gait_add(controls="BONE") == {"FINISHED"}
+    assert rig.fabrik.gaits[0].body == ""
+    assert [item.target.type for item in rig.fabrik.constraints] == ["EMPTY"] * 2
+    assert len(rig.data.bones) == 4

@@ -113,6 +113,95 @@ def test_controls_over_a_lifted_body_are_placed_where_they_do_not_move_it(
     assert (after["Hand.L"] - after["Hips"] - before[0]["Hand.L"][0]).length < 2e-3
 
 
+STANDING = LAST - 10
+"""A frame at which the body stands on a step."""
+
+
+def standing(is_animated: bool = True) -> Any:
+    """A body with control bones on stairs, which walks there or stands, in Pose Mode."""
+    rig = make_body()
+    set_up(rig, controls="BONE")
+    go(STANDING)
+    if not is_animated:
+        rig.animation_data_clear()
+    put_on(rig, make_ground(stairs))
+    go(STANDING)
+    return rig
+
+
+def click(rig: Any, *names: str) -> None:
+    for bone in rig.pose.bones:
+        owner = bone if hasattr(bone, "select") else bone.bone
+        owner.select = bone.name in names
+    rig.data.bones.active = rig.data.bones[names[0]]
+
+
+def places(rig: Any) -> dict[str, Vector]:
+    go(STANDING)
+    return {name: tip_world(rig, name, use_tail=False) for name in ("Hand.L", "Hand.R", "Hips")}
+
+
+def lift_of_hand(rig: Any) -> float:
+    from addon.blender.skeleton import Point
+    from addon.editing.constraints import chains_in
+    from addon.editing.lifting import lifts_of
+
+    chain = next(c for c in chains_in(rig) if rig.fabrik.constraints[c.item].bone == "Hand.L")
+    assert isinstance(chain.target, Point)
+    return Vector(lifts_of(bpy.context.evaluated_depsgraph_get(), chain)[0]).length
+
+
+@pytest.mark.parametrize("is_animated", [True, False])
+@pytest.mark.parametrize("controls", ["EMPTY", "BONE"])
+@pytest.mark.parametrize("operator", ["limb_add", "constraint_add", "pole_add"])
+def test_what_is_added_over_a_lifted_body_is_lifted_once(
+    operator: str, controls: str, is_animated: bool, empty_file: None
+) -> None:
+    rig = standing(is_animated)
+    hand = item_of(rig, "Hand.L")
+    rig.fabrik.active_index = list(rig.fabrik.constraints).index(hand)
+    if operator == "pole_add":
+        hand.pole_target = None
+        hand.target.pose.bones[hand.subtarget].location.z += 0.01
+    else:
+        assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
+    before = places(rig)
+    click(rig, "Hand.L")
+    options = {"chain_count": 2} if operator == "constraint_add" else {}
+    assert getattr(bpy.ops.fabrik, operator)(controls=controls, **options) == {"FINISHED"}
+    after = places(rig)
+    # An Empty that is placed beside an animated body is placed in the world.
+    is_placed = is_animated and controls == "EMPTY" and operator != "pole_add"
+    assert lift_of_hand(rig) == 0.0 if is_placed else lift_of_hand(rig) > 0.1
+    for name, place in before.items():
+        assert (after[name] - place).length < 2e-3, name
+
+
+@pytest.mark.parametrize("how", ["operator", "checkbox"])
+def test_an_offset_that_is_set_over_a_lifted_body_moves_nothing(how: str, empty_file: None) -> None:
+    rig = standing()
+    hand = item_of(rig, "Hand.L")
+    rig.fabrik.active_index = list(rig.fabrik.constraints).index(hand)
+    before = places(rig)
+    if how == "operator":
+        assert bpy.ops.fabrik.offset_set() == {"FINISHED"}
+    else:
+        hand.use_offset = True
+    assert lift_of_hand(rig) > 0.1
+    assert Vector(hand.offset_location).length < 2e-3
+    assert (places(rig)["Hand.L"] - before["Hand.L"]).length < 2e-3
+
+
+def test_a_drag_over_a_lifted_body_starts_at_the_tip(empty_file: None) -> None:
+    from addon.editing.constraints import chains_in
+    from addon.features.drag.target import TargetDrag
+
+    rig = standing()
+    chain = next(c for c in chains_in(rig) if rig.fabrik.constraints[c.item].bone == "Hand.L")
+    dragged = TargetDrag(bpy.context.evaluated_depsgraph_get(), chain, chain.target)
+    assert (Vector(dragged.place) - Vector(dragged.tip_start)).length < 2e-3
+
+
 HELD: dict[str, Callable[[bpy.types.Object, bpy.types.Object], None]] = {}
 
 

@@ -296,9 +296,7 @@ def test_every_bone_of_a_generated_limb_means_its_controls(rigify: Any) -> None:
 
 @pytest.mark.parametrize("clicked", ["hand_ik.L", "foot_ik.R", "upper_arm_fk.R"])
 def test_what_is_seen_of_a_generated_rig_stays_and_then_follows(rigify: Any, clicked: str) -> None:
-    """With IK Stretch at 0: Blender stretches bones that FK controls do not."""
-    for bone in rigify.pose.bones:
-        bone.ik_stretch = 0.0
+    """Blender's IK stretches bones a little within reach, which FK controls then do as well."""
     side = clicked[-2:]
     for name, place in (("hand_ik", (0.05, -0.2, 0.1)), ("foot_ik", (0.0, 0.15, 0.1))):
         rigify.pose.bones[name + side].location = place
@@ -319,6 +317,21 @@ def test_what_is_seen_of_a_generated_rig_stays_and_then_follows(rigify: Any, cli
     assert (moved - way).length < 1e-3
 
 
+@pytest.mark.parametrize(
+    ("clicked", "way"), [("hand_ik.L", (0.6, 0.0, 0.0)), ("foot_ik.R", (0.0, -0.2, -0.5))]
+)
+def test_a_generated_limb_that_is_stretched_stays(
+    rigify: Any, clicked: str, way: Sequence[float]
+) -> None:
+    rigify.pose.bones[clicked].location = way
+    update()
+    seen = [bone.name for bone in rigify.data.bones if bone.name.startswith("DEF-")]
+    before = shown(rigify, seen)
+    (item,) = add(rigify, clicked)
+    assert item.state == "REACHED"
+    assert apart(before, shown(rigify, seen)) < 2e-3
+
+
 def test_controls_are_named_as_an_animator_calls_the_limb(rigify: Any) -> None:
     (item,) = add(rigify, "hand_ik.L")
     assert (item.name, item.subtarget, item.pole_subtarget) == (
@@ -329,6 +342,26 @@ def test_controls_are_named_as_an_animator_calls_the_limb(rigify: Any) -> None:
     left, right = add(rigify, "foot_fk.L", use_both_sides=True)[1:]
     assert [left.subtarget, right.subtarget] == ["foot IK.L", "foot IK.R"]
     assert rigify.data.bones.active.name == "foot IK.L"
+
+
+@pytest.mark.parametrize(
+    ("clicked", "control"), [("hand_ik.L", "hand_fk.L"), ("toe_fk.R", "foot_fk.R")]
+)
+def test_in_fk_the_control_that_is_seen_is_selected(
+    rigify: Any, clicked: str, control: str
+) -> None:
+    rigify.data.collections_all["MCH"].is_visible = False
+    (item,) = add(rigify, clicked)
+    assert item.bone.startswith("MCH-")
+    assert bpy.ops.fabrik.switch() == {"FINISHED"}
+    assert [bone.name for bone in bpy.context.selected_pose_bones] == [control]
+    assert rigify.data.bones.active.name == control
+    update()
+    assert bpy.ops.fabrik.switch() == {"FINISHED"}
+    assert rigify.data.bones.active.name == item.subtarget
+    click(rigify, control)
+    assert bpy.ops.fabrik.ik_clear() == {"FINISHED"}
+    assert not rigify.fabrik.constraints
 
 
 def test_a_generated_limb_whose_switch_is_animated_is_refused_and_left(rigify: Any) -> None:

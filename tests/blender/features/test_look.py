@@ -10,6 +10,7 @@ import bpy
 import pytest
 from inside import forget
 from mathutils import Euler, Matrix, Vector
+from operating import click_bone, click_bones
 from rigs import (
     activate,
     add_constraint,
@@ -446,6 +447,52 @@ def test_adding_one_takes_the_selected_object_as_its_target() -> None:
     update()
     assert rig.fabrik.constraints[0].target == target
     assert missed(rig, "Head", target.location) < PRECISE
+
+
+@pytest.mark.parametrize(
+    ("bone", "degrees"), [("Head", 75.0), ("Neck", 75.0), ("Eye.L", 30.0), ("Gun", 180.0)]
+)
+def test_what_is_added_turns_as_far_as_it_does_by_nature(bone: str, degrees: float) -> None:
+    rig, target = make_head(), make_empty(location=(0.0, -5.0, 0.6))
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    gun = rig.data.edit_bones.new("Gun")
+    gun.head, gun.tail, gun.parent = (1, 0, 0.3), (1, -0.3, 0.3), rig.data.edit_bones["Spine"]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    target.select_set(True)
+    bpy.ops.object.mode_set(mode="POSE")
+    click_bone(rig, bone)
+    assert bpy.ops.fabrik.look_add() == {"FINISHED"}
+    (item,) = rig.fabrik.constraints
+    assert math.degrees(item.look.limit_angle) == pytest.approx(degrees)
+    update()
+    assert item.state == "REACHED"
+    target.location = (10.0, 5.0, 0.6)
+    update()
+    assert item.state == ("REACHED" if bone == "Gun" else "LIMITED")
+    turned = evaluated(rig).pose.bones[bone].matrix.to_quaternion()
+    angle = turned.rotation_difference(rig.data.bones[bone].matrix_local.to_quaternion()).angle
+    assert math.degrees(min(angle, math.tau - angle)) <= degrees + 0.1
+    item.look.property_unset("limit_angle")
+    assert item.look.limit_angle == pytest.approx(math.pi), "as in files of earlier versions"
+
+
+def test_the_skin_of_a_face_means_the_head() -> None:
+    rig = make_imported(0.0, (0, 1, 0), 0.0)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for name, x in (("lid.T.L", 3), ("jaw", 0), ("ear.L", 8), ("eye.L", 3)):
+        bone = rig.data.edit_bones.new(name)
+        bone.head, bone.tail, bone.parent = (x, 168, 8), (x, 168, 11), rig.data.edit_bones["head"]
+    bpy.ops.object.mode_set(mode="POSE")
+    for bones, meant in (
+        (("jaw", "lid.T.L"), "head"),
+        (("ear.L",), "ear.L"),
+        (("eye.L",), "eye.L"),
+    ):
+        click_bones(rig, *bones)
+        assert bpy.ops.fabrik.look_add(others="EACH") == {"FINISHED"}
+        assert [item.bone for item in rig.fabrik.constraints] == [meant]
+        assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
 
 
 def make_imported(

@@ -189,3 +189,27 @@ def test_it_is_found_by_its_name_and_its_tooltip_is_its_own() -> None:
     assert [rna.name for rna in kinds if "switch" in rna.name.lower()] == ["Switch FK/IK"]
     own = bpy.ops.fabrik.switch.get_rna_type().description
     assert own not in [rna.description for rna in kinds if rna.name != "Switch FK/IK"]
+
+
+def test_a_toe_means_the_leg_that_it_hangs_on(human: Any) -> None:
+    add_limbs(human, "foot.L", controls="BONE")
+    click_bones(human, "toe.L")
+    assert human.fabrik.active_index == 2, "the panel follows"
+    switch()
+    assert influences(human) == [1.0, 1.0, 0.0]
+    assert (selected(), active()) == (["foot.L"], "foot.L")
+    click_bones(human, "toe.L")
+    assert bpy.ops.fabrik.ik_clear() == {"FINISHED"}
+    assert [item.bone for item in human.fabrik.constraints] == ["hand.L", "hand.R"]
+
+
+def test_a_limb_does_not_mean_the_trunk_that_carries_it(human: Any) -> None:
+    click_bones(human, "chest")
+    assert bpy.ops.fabrik.constraint_add(chain_count=2) == {"FINISHED"}
+    add_limbs(human, "foot.L", "foot.R", controls="BONE", use_rotation=False)
+    click_bones(human, "clavicle.L")
+    refuses(bpy.ops.fabrik.switch, saying="No constraint belongs to the selection")
+    click_bones(human, "foot.L", "toe.R")
+    switch()
+    assert influences(human)[:3] == [1.0, 1.0, 1.0]
+    assert influences(human)[3:] == [0.0, 0.0]
