@@ -20,6 +20,7 @@ from rigs import (
     make_empty,
     pose_bits,
     shown_bones,
+    world_bits,
 )
 
 FRAMES = range(1, 13)
@@ -98,6 +99,47 @@ def reopened(is_known: bool, tmp_path) -> bool:
     return is_known
 
 
+def with_nodes(rig: bpy.types.Object, remembers: bool) -> bpy.types.Object:
+    """Make a vertex that geometry nodes move to where a bone carries an object.
+
+    With a simulation zone it is moved further by that at each frame.
+    """
+    carried = make_empty(f"On {rig.name}", (0.1, 0.2, 0.3))
+    carried.parent, carried.parent_type, carried.parent_bone = rig, "BONE", "B2"
+    tree = bpy.data.node_groups.new("Reader", "GeometryNodeTree")
+    for way in ("INPUT", "OUTPUT"):
+        tree.interface.new_socket("Geometry", in_out=way, socket_type="NodeSocketGeometry")
+    given, result = tree.nodes.new("NodeGroupInput"), tree.nodes.new("NodeGroupOutput")
+    info, move = tree.nodes.new("GeometryNodeObjectInfo"), tree.nodes.new("GeometryNodeSetPosition")
+    info.inputs["Object"].default_value = carried
+    tree.links.new(info.outputs["Location"], move.inputs["Offset"])
+    first, last = given, move
+    if remembers:
+        first = tree.nodes.new("GeometryNodeSimulationInput")
+        last = tree.nodes.new("GeometryNodeSimulationOutput")
+        first.pair_with_output(last)
+        tree.links.new(given.outputs[0], first.inputs[0])
+        tree.links.new(first.outputs[1], move.inputs[0])
+        tree.links.new(move.outputs[0], last.inputs[1])
+        tree.links.new(last.outputs[0], result.inputs[0])
+    else:
+        tree.links.new(first.outputs[0], move.inputs[0])
+        tree.links.new(last.outputs[0], result.inputs[0])
+    mesh = bpy.data.meshes.new("Reader")
+    mesh.from_pydata([(0, 0, 0)], [], [])
+    reader = link(bpy.data.objects.new(f"Reader of {rig.name}", mesh))
+    reader.modifiers.new("Nodes", "NODES").node_group = tree
+    return reader
+
+
+def box() -> bpy.types.Mesh:
+    mesh = bpy.data.meshes.new("Box")
+    corners = [(x, y, z) for x in (-0.3, 0.3) for y in (-0.3, 0.3) for z in (-0.3, 0.3)]
+    faces = [(0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5)]
+    mesh.from_pydata(corners, [], faces)
+    return mesh
+
+
 def played() -> list[tuple[bytes, bytes]]:
     """Return both cloths at each frame, having checked that the poses are the same."""
     found = []
@@ -127,3 +169,47 @@ def test_baked_cloth_falls_as_on_keys_once_the_frames_were_played(reopened: bool
         FRAMES[0], FRAMES[-1], look=lambda graph: tuple(shape(one, graph) for one in cloths())
     )
     assert [seen[frame] for frame in FRAMES] == found
+
+
+@pytest.mark.parametrize("remembers", [False, True])
+def test_geometry_nodes_read_where_a_solved_bone_carries_an_object(
+    reopened: bool, remembers: bool
+) -> None:
+    readers = [with_nodes(bpy.data.objects[name], remembers) for name in ("Rig", "Twin")]
+    go(FRAMES[0] - 1)
+    found = []
+    for frame in FRAMES:
+        go(frame)
+        found.append(tuple(map(shape, readers)))
+    assert len({own for own, _ in found}) == len(FRAMES)
+    assert all(own == wanted for own, wanted in found)
+
+
+def test_rigid_bodies_are_pushed_as_by_a_keyed_bone(reopened: bool) -> None:
+    """A paddle hits a ball that floats: the last bone of the rig or of its twin carries it."""
+    scene = bpy.context.scene
+    paddle, ball = (link(bpy.data.objects.new(name, box())) for name in ("Paddle", "Ball"))
+    with bpy.context.temp_override(object=ball, active_object=ball, selected_objects=[ball]):
+        bpy.ops.rigidbody.world_add()
+        bpy.ops.rigidbody.object_add(type="ACTIVE")
+    with bpy.context.temp_override(object=paddle, active_object=paddle, selected_objects=[paddle]):
+        bpy.ops.rigidbody.object_add(type="PASSIVE")
+    paddle.rigid_body.kinematic = True
+    scene.use_gravity = False
+    cache = scene.rigidbody_world.point_cache
+    cache.frame_start, cache.frame_end = FRAMES[0], FRAMES[-1]
+    ways = []
+    for name in ("Rig", "Twin", "Rig"):
+        go(FRAMES[0] - 1)
+        paddle.parent = bpy.data.objects[name]
+        paddle.parent_type, paddle.parent_bone = "BONE", "B2"
+        ball.location = (-0.2, 0.4, 1.4)
+        way = []
+        for frame in FRAMES:
+            go(frame)
+            way.append(world_bits(ball, paddle))
+        ways.append(way)
+    on_keys = ways[1]
+    assert (ball.matrix_world.translation - ball.location).length > 0.5  # It was hit.
+    assert (ways[0] == on_keys) == reopened
+    assert ways[2] == on_keys  # The solutions of its frames are known by then.

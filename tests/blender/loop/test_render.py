@@ -304,6 +304,31 @@ def test_another_scene_than_the_shown_one_is_rendered_right(
     assert records[(6, "ViewLayer")] == expected
 
 
+@pytest.mark.parametrize("stands_at", [3, 9])
+def test_a_scene_strip_shows_each_frame_as_its_scene_does(
+    rig: bpy.types.Object, records: Records, stands_at: int
+) -> None:
+    """Its frames are others than those of the scene that is rendered."""
+    expected = {frame: viewport(rig, frame) for frame in (4, 6, 8)}
+    shot = bpy.context.scene
+    go(stands_at)
+    given = channels_bits(rig)
+    bpy.ops.scene.new(type="EMPTY")
+    edit = bpy.context.scene
+    edit.render.engine = shot.render.engine
+    edit.render.filepath = shot.render.filepath
+    edit.render.resolution_x = edit.render.resolution_y = 4
+    editor = edit.sequence_editor_create()
+    strips = editor.strips if hasattr(editor, "strips") else editor.sequences
+    strips.new_scene("Shot", shot, channel=1, frame_start=21)  # Its frame 1 is shown at 21.
+    edit.frame_start, edit.frame_end, edit.frame_step = 24, 28, 2
+    bpy.ops.render.render(animation=True)
+    assert {frame: records[(frame, "ViewLayer")] for frame in (4, 6, 8)} == expected
+    bpy.context.window.scene = shot
+    go(stands_at)
+    assert channels_bits(rig) == given
+
+
 @pytest.fixture
 def cycles(rig: bpy.types.Object) -> bpy.types.Scene:
     scene = bpy.context.scene
