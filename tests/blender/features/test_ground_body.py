@@ -124,7 +124,7 @@ def standing(is_animated: bool = True) -> Any:
     go(STANDING)
     if not is_animated:
         rig.animation_data_clear()
-    put_on(rig, make_ground(stairs))
+    put_on_ground(rig, make_ground(stairs))
     go(STANDING)
     return rig
 
