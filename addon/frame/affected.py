@@ -176,6 +176,16 @@ class SeenArmatures(dict[tuple[int, str], set[int]]):
     """By view layer of the session, the armatures that were solved for it or are not in it."""
 
 
+def forget_removed_layers() -> None:
+    """Forget view layers that were removed: another one of that name has shown nothing yet."""
+    seen = part(SeenArmatures)
+    present = {
+        (session_uid(scene), layer.name) for scene in bpy.data.scenes for layer in scene.view_layers
+    }
+    for layer in seen.keys() - present:
+        del seen[layer]
+
+
 def unseen(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> set[int]:
     """Return the armatures of a view layer that were not solved for it yet.
 

@@ -35,7 +35,7 @@ from ..plan import dependencies, planner
 from ..plan.planner import Planner
 from ..plan.registry import note_update
 from ..settings.notifications import take_followed
-from .affected import Update, is_foreign, unseen
+from .affected import Update, forget_removed_layers, is_foreign, unseen
 from .early import Coming, Early
 from .solving import Runs
 from .timing import Timing
@@ -210,6 +210,7 @@ def _follow(
         others = [other for other in bpy.data.scenes if other != scene]
         tagged = (events.tagged or set[str]()) | tagged_in(graphs_of(*others))
         plan_of.revise(tagged, edited + clicked)
+        forget_removed_layers()
     elif plan_of.is_switched() if is_played else plan_of.is_outdated(edited, clicked, moved):
         plan_of.discard(skeletons=True)
     if not is_frame_change and have_hidden_bones_changed(depsgraph):

@@ -177,7 +177,10 @@ class SolvedScene:
         """Return the frame of a bone that no chain poses, given that of its parent."""
         rig, rows = pose.fk.rig, pose.fk.rows
         axes, head = bone_frame(rig.bone(bone), pose.local(bone), parent)
+        is_pulled = bone in self.plan.pulled.get(rig.uid, ())
         for con in active_constraints(rows.find(pose.now.bones, bone)):
+            if con.type == "IK" and is_pulled:
+                continue  # Blender applies it to the solution.
             if con.type not in ROTATION_ONLY:  # Its parent carries it as Blender has posed it.
                 above = rig.parents[bone]
                 before = WHOLE if above < 0 else pose.now.frame(above)

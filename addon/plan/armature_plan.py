@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import bpy
 
+from ..blender.access import pose_bones
 from ..blender.animation import is_animated
 from ..blender.skeleton import Skeleton
 from ..settings.properties import LISTS, FabrikSettings, keys_of, settings
@@ -27,7 +28,8 @@ class ArmaturePlan:
         pre_pass: Its pre-pass bones.
         slots: The posed slots (see `KINDS`).
         posed: The posed bones.
-        moved: The posed bones and their descendants.
+        pulled: Bones that native IK poses together with posed ones.
+        moved: Both, and their descendants.
         names: The posed channels: names of bones, each with an index in `KINDS`.
         is_animated: Whether Blender may change its channels and settings at any frame.
         native_joints: Bones of chains that use their native IK settings as limits.
@@ -45,6 +47,7 @@ class ArmaturePlan:
     lists: dict[str, object] = field(init=False)
     slots: set[int] = field(init=False)
     posed: set[int] = field(init=False)
+    pulled: set[int] = field(init=False)
     moved: set[int] = field(init=False)
     names: set[tuple[str, int]] = field(init=False)
     is_animated: bool = field(init=False)
@@ -62,7 +65,8 @@ class ArmaturePlan:
         members = (*self.pre_pass, *self.chains)
         self.slots = {slot for member in members for slot in (*member.bones, *member.more)}
         self.posed = {slot % len(rig.names) for slot in self.slots}
-        self.moved = rig.below(self.posed)
+        self.pulled = _pulled(rig, self.posed)
+        self.moved = rig.below(self.posed | self.pulled)
         count = len(rig.names)
         self.names = {(rig.names[slot % count], slot // count) for slot in self.slots}
         self.native_joints = {bone for chain in self.chains for _, bone in chain.joints.native}
@@ -91,6 +95,25 @@ class ArmaturePlan:
         """Reset problems and notes to those that concern this armature alone."""
         for chain, (problem, note) in zip(self.chains, self._own_messages, strict=True):
             chain.problem, chain.note, chain.is_late = problem, note, False
+
+
+def _pulled(rig: Skeleton, posed: set[int]) -> set[int]:
+    """Return the bones that native IK poses together with posed ones.
+
+    Blender's pose of these depends on the solution, so a chain that was solved from it would have
+    another solution at each update.
+    """
+    chains: list[list[int]] = []
+    for bone in pose_bones(rig.object):
+        for con in bone.constraints:
+            if con.type == "IK" and not con.mute:
+                way = rig.chain_up(rig.index[bone.name])
+                chains.append((way if con.use_tail else way[:-1])[-con.chain_count :])
+    found, count = set(posed), -1
+    while count < len(found):  # Blender solves chains that share bones together.
+        count = len(found)
+        found.update(*[chain for chain in chains if not found.isdisjoint(chain)])
+    return found - posed
 
 
 def has_settings(ob: bpy.types.Object) -> bool:

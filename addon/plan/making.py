@@ -27,7 +27,7 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
         if own.is_animated:
             plan.animated.add(uid)
         plan.slots[uid], plan.keys[uid] = own.slots, own.keys
-        plan.posed[uid], plan.moved[uid] = own.posed, own.moved
+        plan.posed[uid], plan.pulled[uid], plan.moved[uid] = own.posed, own.pulled, own.moved
         for name in own.blocks:
             plan.copied.setdefault(name, []).append(uid)
         if _is_driven(own.rig.object):

@@ -84,7 +84,8 @@ class Plan:
         rigs: The armatures with constraints or walks.
         slots: By armature, the posed slots (see `KINDS`).
         posed: By armature, the posed bones.
-        moved: By armature, the posed bones and their descendants.
+        pulled: By armature, the bones that native IK poses together with posed ones.
+        moved: By armature, both and their descendants.
         carried: Objects that follow a moved bone.
         groups: By armature, all that are evaluated together with it.
         keys: By armature, the keys of its constraints, in the order of the list.
@@ -108,6 +109,7 @@ class Plan:
     rigs: dict[int, Skeleton] = field(default_factory=dict)
     slots: dict[int, set[int]] = field(default_factory=dict)
     posed: dict[int, set[int]] = field(default_factory=dict)
+    pulled: dict[int, set[int]] = field(default_factory=dict)
     moved: dict[int, set[int]] = field(default_factory=dict)
     carried: set[int] = field(default_factory=set)
     groups: dict[int, set[int]] = field(default_factory=dict)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Protocol, cast
 
 import bpy
 
 from fabrik_solver import Frame, point_in
-from fabrik_solver.core.vectors import ORIGIN, Vec, add, sub
+from fabrik_solver.core.vectors import ORIGIN, Vec, add, length, sub
 from fabrik_solver.motion.contacts import Thresholds, floor_level
 
 from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
-from ...plan import planner
-from ...plan.chain_plan import Aim, ChainPlan, Snapshot
+from ...blender.skeleton import matrix_frame
+from ...loop import plan
+from ...loop.chain_plan import Aim, ChainPlan, Snapshot
 from ...settings.properties import FabrikConstraint, ends_of, settings
 from ...settings.values import check_choices
 from ..simulation import history
@@ -117,7 +119,7 @@ class GroundGoal:
         key, shift_at = hip or (None, lambda _: ORIGIN)
         knees = self._knees
         if knees is None or knees.stances is not stances or knees.key != key:
-            knees = self._knees = Knees(stances, key)
+            knees = self._knees = Knees(stances, key, _inner(chain, stances))
         aim, gate = knees.eased(snapshot.time, aim, root, shift_at)
         if gate == 0.0 or chain.pole is not None:
             return aim
@@ -234,6 +236,19 @@ class GroundGoal:
         if not walk.has_ground:
             return walk, history.note(kept, time) or NOTHING_BELOW
         return walk, history.note(kept, time) or ("" if walk.contacts else NONE_FOUND)
+
+
+def _inner(chain: ChainPlan, stances: Stances) -> float:
+    """Return the least distance from hip to ankle that the bones of a leg allow, in metres."""
+    rest = chain.rig.rest
+    ends = [*chain.bones, *([chain.tip_bone] if chain.tip_bone >= 0 else ())]
+    heads = [matrix_frame(rest(bone).matrix_local)[1] for bone in ends]
+    sizes = [length(sub(b, a)) for a, b in pairwise(heads)]
+    if chain.tip_bone < 0 and not chain.has_hand:
+        sizes.append(rest(ends[-1]).length)
+    whole = sum(sizes)
+    share = 2.0 * max(sizes) / whole - 1.0 if whole > 0.0 else 0.0
+    return max(0.0, share) * stances.clip.walk.track.leg
 
 
 def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:

@@ -58,10 +58,17 @@ class Knees:
         key: What the hip's displacement depends on besides them.
     """
 
-    def __init__(self, stances: Stances, key: object) -> None:
-        """Begin with no frame looked at."""
+    def __init__(self, stances: Stances, key: object, inner: float) -> None:
+        """Begin with no frame looked at.
+
+        Args:
+            stances: Its foot.
+            key: As above.
+            inner: The least distance from hip to ankle that its bones allow, in metres.
+        """
         self.stances = stances
         self.key = key
+        self._inner = inner
         track = stances.clip.walk.track
         self._size = track.leg
         self._start = track.start
@@ -86,14 +93,18 @@ class Knees:
         """
         foot, clip = pose_of(aim), self.stances.clip
         ankle = add(foot.place, rotate(foot.turn, clip.ankle))
-        far, size = length(sub(ankle, root)), self._size
+        given, size = length(sub(ankle, root)), self._size
+        far = self._unfolded(floor(time) - self._start, time, given)
+        if far != given and given > 0.0:
+            nearer = scaled(sub(ankle, root), far / given - 1.0)
+            foot, ankle = foot._replace(place=add(foot.place, nearer)), add(ankle, nearer)
         more, share = self._around(time, shift_at)
         off = knee.aside(far, size)
         wanted = knee.apart(knee.moved(off, more), size) - far
         share *= self.stances.influence(floor(time) - self._start)
         gives = share * knee.given(wanted, size)
         if gives == 0.0 or far == 0.0:
-            return aim, share
+            return aim._replace(place=foot.place), share
         wanted = far + gives
         stands, up = self.stances.stands(time), self.stances.probe.up
         if stands > 0.0:
@@ -107,6 +118,14 @@ class Knees:
             place = sub(place, scaled(up, rise))
         axes = aim.axes if aim.axes is None else quat_matrix(foot.turn)
         return aim._replace(place=place, axes=axes), share
+
+    def _unfolded(self, frame: int, time: float, far: float) -> float:
+        """Return how far the ankle of a leg that swings is from its hip joint (see `folded`)."""
+        swings = 1.0 - self.stances.stands(time)
+        if swings == 0.0:
+            return far
+        animated = length(self.stances.clip.locked_leg(frame).way)
+        return far + swings * (knee.folded(far, animated, self._inner) - far)
 
     def facing(self, time: float, aim: Aim, root: Vec) -> Vec | None:
         """Return a point to which the leg bends around a time, in world space, if anything tells.
@@ -181,7 +200,8 @@ class Knees:
             seen = stances.foreseen(time)
             before = knee.aside(length(stances.clip.locked_leg(frame).way), size)
             ankle = add(seen.goal, scaled(stances.probe.up, stances.raised(time)))
-            after = knee.aside(length(sub(ankle, add(seen.root, shift_at(time)))), size)
+            far = length(sub(ankle, add(seen.root, shift_at(time))))
+            after = knee.aside(self._unfolded(frame, time, far), size)
             weight = knee.weight(before, after, size, stances.lies(time))
             found = self._looked[frame] = Look(before, after, weight)
         return found

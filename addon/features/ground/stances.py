@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import ceil, cos, floor, pi
 from typing import NamedTuple
 
@@ -49,6 +49,10 @@ which reaches 12 m/s."""
 SWING = 0.4
 """How many seconds a swing is taken to last that begins or ends outside of the clip: 40 % of a
 stride (Perry, “Gait Analysis”, 1992), which takes about one second."""
+
+EVEN = 2.0
+"""The way of a swing for which it counts as much as the time, in legs: about that of a walk, and
+less than that of a run."""
 
 STRIDE = 1.0
 """How many seconds a stride is taken to last: in so many a knee bends once at least."""
@@ -139,6 +143,7 @@ class Clip:
         self._legs: dict[int, shape.LockedLeg] = {}
         self._flexions: dict[int, Vec] = {}
         self._jumped: dict[int, tuple[Vec, Vec]] = {}
+        self._gone: dict[tuple[int, int], list[float]] = {}
         self._standing: dict[int, tuple[list[Vec], float]] = {}
         samples = walk.track.samples
         unders = {
@@ -203,6 +208,26 @@ class Clip:
         if flat is None:
             flat = self._flats[frame] = self.planted.at(frame, self.pose(frame))
         return flat
+
+    def gone(self, time: float, first: int, last: int) -> float:
+        """Return which share of its way from a frame to another a swinging foot has gone.
+
+        The longer that is, the less the time counts: on a slope the foot of a run would come too
+        near to its hip.
+        """
+        shares = self._gone.get((first, last))
+        if shares is None:
+            frames = [min(max(f, self.first), self.last) for f in range(first, last + 1)]
+            places = [across(self.flat(frame).place, self.inputs.up) for frame in frames]
+            way = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
+            even = EVEN * self.walk.track.leg
+            shares = self._gone[first, last] = [
+                (gone + even * smoother(i / (last - first))) / (way[-1] + even)
+                for i, gone in enumerate(way)
+            ]
+        number = min(floor(time) - first, len(shares) - 2)
+        before, after = shares[number : number + 2]
+        return before + (time - first - number) * (after - before)
 
     def locked_leg(self, frame: int) -> shape.LockedLeg:
         """Return the leg as animated, and how far the lock moves its ankle."""
@@ -523,7 +548,7 @@ class Stances:
         before, after = before or after, after or before
         if before is None or after is None or before == after:
             return before or GroundOffset()
-        share = smoother((time - first) / (last - first))
+        share = self.clip.gone(time, first, last)
         return GroundOffset(
             mix(before.shift, after.shift, share),
             mix(before.tilt, after.tilt, share),

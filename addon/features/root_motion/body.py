@@ -16,6 +16,7 @@ from fabrik_solver.motion.travel import Steps
 
 from ...blender.access import frame_rate, pose_bones
 from ...blender.character import Character, character_of
+from ...blender.clip import Clip
 from ...blender.errors import ProblemError
 from ...blender.skeleton import matrix3, vector
 from ...editing.playing import go_to, updated
@@ -32,11 +33,11 @@ class SolePoint(NamedTuple):
 
     Attributes:
         bone: The bone that it is attached to.
-        rest: Its rest position in armature space.
+        place: Its position in the space of that bone.
     """
 
     bone: str
-    rest: Vector
+    place: Vector
 
 
 class Body(NamedTuple):
@@ -67,9 +68,10 @@ def body_of(armature: bpy.types.Object) -> Body:
     """
     character = character_of(armature)
     legs = [limb for limb in character.anatomy.limbs if limb.kind == "LEG" and limb.end >= 0]
-    if not legs or character.anatomy.hips < 0 or not character.has_rest_pose:
+    if not legs or character.anatomy.hips < 0:
         raise ProblemError(
-            "No legs were found in “{armature}”: its rest pose has to stand on legs in pairs",
+            "No legs were found in “{armature}”: it has to stand on legs in pairs, at rest or in "
+            "its action",
             armature=armature.name,
         )
     bones = cast(bpy.types.Armature, armature.data).bones
@@ -88,7 +90,7 @@ def body_of(armature: bpy.types.Object) -> Body:
 
 def _heads(armature: bpy.types.Object, character: Character, leg: Limb) -> list[Vector]:
     bones = cast(bpy.types.Armature, armature.data).bones
-    return [bones[character.names[i]].head_local for i in (*leg.bones, leg.end)]
+    return [character.matrix(bones[character.names[i]]).translation for i in (*leg.bones, leg.end)]
 
 
 def _length(heads: Sequence[Vector]) -> float:
@@ -98,7 +100,7 @@ def _length(heads: Sequence[Vector]) -> float:
 def _soles(
     armature: bpy.types.Object, character: Character, legs: Sequence[Limb]
 ) -> list[list[SolePoint]]:
-    """Return the heel, ball and toe tip of each leg, projected to the floor of the rest pose.
+    """Return the heel, ball and toe tip of each leg, projected to the floor that it stands on.
 
     Only joints are used, as the tails of imported bones are arbitrary. The floor is at the lowest
     joint.
@@ -106,18 +108,41 @@ def _soles(
     bones = cast(bpy.types.Armature, armature.data).bones
     up, names = character.up, character.names
     joints = {leg: [bones[names[i]] for i in (leg.end, leg.toe) if i >= 0] for leg in legs}
-    floor = min(bone.head_local.dot(up) for foot in joints.values() for bone in foot)
+    stands = {leg: _standing(armature, character, foot) for leg, foot in joints.items()}
+    floor = min(pose.translation.dot(up) for foot in stands.values() for pose in foot)
     soles: list[list[SolePoint]] = []
-    for foot, *toes in joints.values():
-        heel = _on_floor(foot.head_local, up, floor)
+    for leg, (foot, *toes) in joints.items():
+        ankle, *rest = stands[leg]
+        heel = _on_floor(ankle.translation, up, floor)
         if toes:
-            ball = _on_floor(toes[0].head_local, up, floor)
-            tip = SolePoint(toes[0].name, ball + (ball - heel) * TOE_LENGTH)
+            ball = _on_floor(rest[0].translation, up, floor)
+            tip, last, pose = ball + (ball - heel) * TOE_LENGTH, toes[0], rest[0]
         else:
-            ball = heel + character.front * (FOOT_LENGTH * (foot.head_local - heel).length)
-            tip = SolePoint(foot.name, ball)
-        soles.append([SolePoint(foot.name, heel), SolePoint(foot.name, ball), tip])
+            ball = heel + character.front * (FOOT_LENGTH * (ankle.translation - heel).length)
+            tip, last, pose = ball, foot, ankle
+        own = ankle.inverted()
+        soles.append(
+            [
+                SolePoint(foot.name, own @ heel),
+                SolePoint(foot.name, own @ ball),
+                SolePoint(last.name, pose.inverted() @ tip),
+            ]
+        )
     return soles
+
+
+def _standing(
+    armature: bpy.types.Object, character: Character, foot: Sequence[bpy.types.Bone]
+) -> list[Matrix]:
+    """Return the matrices of the bones of a foot as it stands, in armature space.
+
+    At rest, or else at the frame of the action at which its joints are lowest.
+    """
+    if character.has_rest_pose:
+        return [bone.matrix_local for bone in foot]
+    clip = Clip(armature)
+    poses = [[clip.matrices(frame)[bone.name] for bone in foot] for frame in clip.frames]
+    return min(poses, key=lambda pose: sum(m.translation.dot(character.up) for m in pose))
 
 
 def _on_floor(point: Vector, up: Vector, floor: float) -> Vector:
@@ -191,14 +216,12 @@ def record(body: Body, frames: Iterable[float], keyed: Sequence[str]) -> Recordi
 
 def steps_of(body: Body, recording: Recording) -> Steps:
     """Return the positions of the soles and the hips over level ground."""
-    bones = cast(bpy.types.Armature, body.armature.data).bones
     to_level = [recording.level @ ob for ob in recording.objects]
     feet: list[list[list[Vec]]] = []
     for sole in body.feet:
-        own = [(p.bone, bones[p.bone].matrix_local.inverted() @ p.rest) for p in sole]
         feet.append(
             [
-                [vector(matrix @ pose[name] @ point) for name, point in own]
+                [vector(matrix @ pose[point.bone] @ point.place) for point in sole]
                 for matrix, pose in zip(to_level, recording.poses, strict=True)
             ]
         )

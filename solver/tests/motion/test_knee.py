@@ -87,3 +87,13 @@ def test_knee_is_not_moved_onto_its_line() -> None:
 def test_stiffness_does_not_depend_on_the_rate() -> None:
     """Second differences are smaller by the square of the rate."""
     assert sqrt(knee.stiffness(120.0) / knee.stiffness(30.0)) == pytest.approx(16.0)
+
+
+def test_leg_that_swings_does_not_fold_onto_itself() -> None:
+    """It is as it is until half of what its bones allow is left, and never folded wholly."""
+    wide = [knee.folded(0.01 * i, 0.5, 0.1) for i in range(-50, 80)]
+    assert all(a < b for a, b in pairwise(wide))
+    assert min(wide) > 0.2
+    assert knee.folded(0.31, 0.5, 0.1) == 0.31
+    assert knee.folded(0.3 - 1e-4, 0.5, 0.1) == pytest.approx(0.3 - 1e-4, abs=1e-6)
+    assert knee.folded(0.1, 0.05, 0.1) == 0.1

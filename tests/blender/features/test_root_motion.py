@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from math import degrees, dist, pi, radians, sin
+from math import degrees, dist, hypot, pi, radians, sin
 from pathlib import Path
 
 import bpy
 import pytest
+from captures import skip_without
 from mathutils import Matrix, Quaternion, Vector
 from operating import enter_pose_mode, refuses
 from rigs import activate, add_constraint, curves, evaluated, go, make_armature, make_empty
@@ -540,3 +541,16 @@ def test_cycles_of_a_downloaded_character() -> None:
         assert outcome.after * 0.85 / outcome.leg < 0.005, name
         assert outcome.before * 0.85 / outcome.leg > 0.2, name
         assert outcome.loops, name
+
+
+def test_a_capture_whose_rest_pose_is_none_travels_as_it_was_captured(empty_file: None) -> None:
+    """Its soles are those of the frames in which its feet stand."""
+    bpy.ops.import_anim.bvh(filepath=skip_without("egg_walking.bvh"), update_scene_duration=True)
+    rig, scene = bpy.context.object, bpy.context.scene
+    activate(rig)
+    removed = module.extract(scene, rig, module.Options("NONE", True, False, None)).travel
+    result = module.add(scene, rig, module.Options("ROOT", True, False, None))
+    assert result.before > 15.0 * result.after
+    assert hypot(result.travel.x, result.travel.y) == pytest.approx(
+        hypot(removed.x, removed.y), rel=0.05
+    )

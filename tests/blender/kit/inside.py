@@ -104,6 +104,11 @@ def declare(rig: bpy.types.Object) -> bool:
     return dependencies.declare(rig)
 
 
+def unseen(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> set[int]:
+    """Return the armatures that a view layer has not shown yet."""
+    return affected.unseen(scene, layer)
+
+
 def count(patch: pytest.MonkeyPatch, place: str, note: Any) -> None:
     """Call a function as well, with the same arguments, before what happens at a place."""
     owner, name = PLACES[place]

@@ -19,6 +19,7 @@ from rigs import (
     make_chain,
     make_empty,
     pose_bits,
+    shown_bits,
     tip_error,
     tip_world,
     update,
@@ -452,3 +453,28 @@ def test_two_objects_that_share_armature_data_pose_on_their_own(empty_file):
     go(FRAME)
 
     assert (pose_bits(first), pose_bits(second)) == bits
+
+
+@pytest.mark.parametrize("further", [False, True])
+@pytest.mark.parametrize("use_tail", [True, False])
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_chain_that_native_ik_pulls_at_has_one_pose_however_often_it_is_evaluated(
+    further: bool, use_tail: bool, count: int
+) -> None:
+    """Native IK moves the chain's parent by an amount that depends on the solution."""
+    rig = make_chain(6)
+    pull = rig.pose.bones["B4"].constraints.new("IK")
+    pull.target, pull.chain_count, pull.use_tail = make_empty("Pull", (1, 1, 1)), 3, use_tail
+    if further:  # Both are solved together, as they share a bone.
+        more = rig.pose.bones["B3"].constraints.new("IK")
+        more.target, more.chain_count = make_empty("More", (-1, 0, 1)), 2
+    add_constraint(rig, "B4", make_empty(location=(0.4, 0.9, 1.5)), chain_count=count)
+    update()
+    go(1)
+    bits = shown_bits(rig)
+    for frame in (1, 1, 4, 2):
+        rig.update_tag()
+        update()
+        assert shown_bits(rig) == bits
+        go(frame)
+        assert shown_bits(rig) == bits

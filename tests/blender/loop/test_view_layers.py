@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import bpy
 import pytest
+from inside import unseen
 from operating import select_bone
 from rigs import (
     activate,
@@ -140,3 +141,20 @@ def test_a_click_shows_the_solution_whatever_another_view_layer_has_shown(
         assert channels_bits(rig) == given
         other.update()
         assert pose_bits(rig, depsgraph=other.depsgraph) == solved
+
+
+def test_a_view_layer_is_solved_that_has_the_name_of_a_removed_one() -> None:
+    """Windows ask for what a view layer has not shown yet."""
+    rig = known_ahead()
+    update()
+    scene = bpy.context.scene
+    for _ in range(2):
+        layer = scene.view_layers.new("Second")
+        layer.update()
+        assert unseen(scene, layer) == {rig.session_uid}
+        rig.update_tag()
+        layer.update()
+        assert not unseen(scene, layer)
+        assert pose_bits(rig, depsgraph=layer.depsgraph) == pose_bits(rig)
+        scene.view_layers.remove(layer)
+        update()

@@ -49,6 +49,22 @@ def apart(aside: float, size: float) -> float:
     return sqrt(max(0.0, size * size - 4.0 * aside * aside))
 
 
+def folded(apart: float, animated: float, inner: float) -> float:
+    """Return the distance from hip to ankle of a leg that swings over an obstacle.
+
+    It folds farther than animated by three quarters of what its bones allow at most, and by half of
+    that as it is.
+
+    Args:
+        apart: The distance without a limit.
+        animated: The animated distance.
+        inner: The least that the bones allow: the difference of their lengths.
+    """
+    free = 0.5 * (animated + inner)
+    nearer, room = free - apart, 0.25 * (animated - inner)
+    return apart if nearer <= 0.0 or room <= 0.0 else free - nearer / (1.0 + nearer / room)
+
+
 def stiffness(rate: float) -> float:
     """Return how much accelerations of knees count against what ankles give.
 
