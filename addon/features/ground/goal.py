@@ -17,8 +17,8 @@ from fabrik_solver.motion.contacts import Thresholds, floor_level
 from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
 from ...blender.skeleton import matrix_frame
-from ...loop import plan
-from ...loop.chain_plan import Aim, ChainPlan, Snapshot
+from ...plan import planner
+from ...plan.chain_plan import Aim, ChainPlan, Snapshot
 from ...settings.properties import FabrikConstraint, ends_of, settings
 from ...settings.values import check_choices
 from ..simulation import history
