@@ -14,6 +14,7 @@ import bpy
 import pytest
 
 import fabrik_solver
+from addon.blender.listeners import on_invalidate
 from addon.blender.session import part
 from addon.frame import (
     affected,
@@ -66,6 +67,11 @@ PLACES: dict[str, tuple[Any, str]] = {
 def forget() -> None:
     """Have all planned and solved anew at the next update."""
     part(Planner).discard(skeletons=True)
+
+
+def renew() -> None:
+    """Remember nothing of the file, as after loading one."""
+    on_invalidate.notify()
 
 
 def plan_made() -> object | None:
