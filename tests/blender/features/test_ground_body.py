@@ -333,3 +333,32 @@ def test_the_recipe_on_a_full_capture(terrain: str, empty_file: None) -> None:
     after = off(before, seen_from_hip(rig, frames, "Hips", bones))
     assert after["Spine1"][0] < 0.03 and after["Spine1"][1] < 5.0
     assert max(far for far, _ in after.values()) < 0.05
+
+
+def test_the_hip_of_a_capture_is_lower_than_captured_by_a_step_at_most(empty_file: None) -> None:
+    """Steps of 16 × 32 cm, of which its feet climb two or three at once."""
+    bpy.ops.import_anim.bvh(
+        filepath=skip_without("cmu_08_01.bvh"), global_scale=0.0564, update_scene_fps=True
+    )
+    rig, feet = bpy.context.object, ("LeftFoot", "RightFoot")
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 3, min(int(rig.animation_data.action.frame_range[1]), 253)
+    frames = range(3, scene.frame_end + 1)
+    before = squats(rig, frames, feet)
+    places = [(go(f), tip_world(rig, "Hips", use_tail=False))[1] for f in frames]
+    start = places[0]
+    way = (places[-1] - start).to_2d().normalized()
+
+    def height(x: float, y: float) -> float:
+        return 0.16 * min(max(((Vector((x, y)) - start.xy) @ way - 0.5) // 0.32, 0), 5)
+
+    set_up(rig)
+    xs, ys = ([place[i] for place in places] for i in (0, 1))
+    grid = [
+        [min(v) - 2.0 + 0.04 * k for k in range(int((max(v) - min(v) + 4.0) / 0.04))]
+        for v in (xs, ys)
+    ]
+    put_on(rig, make_terrain("Ground", *grid, height))
+    after = squats(rig, frames, feet)
+    assert min(after) > min(before) - 0.16
+    assert states(rig) == {"REACHED"}
