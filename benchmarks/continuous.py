@@ -141,7 +141,7 @@ def _path(case: Case, random: Random, frames: int) -> tuple[ChainInput, list[Vec
 
 def _step(chain: ChainInput, poses: Sequence[Candidate]) -> float:
     """Return the largest movement of a bone's head from one frame to the next."""
-    heads = [[head for _, head in chain_frames(chain, one.rotations)] for one in poses]
+    heads = [[head for _, head in chain_frames(chain, pose.rotations)] for pose in poses]
     return max(dist(a, b) for p, q in pairwise(heads) for a, b in zip(p, q, strict=True))
 
 

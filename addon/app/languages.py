@@ -43,10 +43,10 @@ def _string(quoted: str) -> str:
 
 def catalogs() -> dict[str, Catalog]:
     """Return the translations by Blender's names of the languages."""
-    found = sorted(files(PACKAGE).joinpath("translations").iterdir(), key=lambda file: file.name)
+    entries = sorted(files(PACKAGE).joinpath("translations").iterdir(), key=lambda file: file.name)
     return {
         file.name.removesuffix(".po"): read(file.read_text(encoding="utf-8"))
-        for file in found
+        for file in entries
         if file.name.endswith(".po")
     }
 

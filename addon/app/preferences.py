@@ -60,9 +60,9 @@ def _titled(layout: Layout, title: str) -> Layout:
 
 
 def _draw_places(layout: Layout) -> None:
-    for place, contents in PLACES:
+    for where, contents in PLACES:
         row = layout.split(factor=0.4)
-        row.label(text=shown(place), translate=False)
+        row.label(text=shown(where), translate=False)
         row.label(text=shown(contents), translate=False)
 
 

@@ -135,8 +135,8 @@ def animated(ob: Any) -> Channels:
 
 def is_keyed(ob: Any, path: str) -> bool:
     """Return whether the animation of a data-block currently sets a property of one number."""
-    found = [curves.find(path) for curves in _acting_lists(ob)]
-    return any(curve is not None and has_effect(curve) for curve in found)
+    matches = [curves.find(path) for curves in _acting_lists(ob)]
+    return any(curve is not None and has_effect(curve) for curve in matches)
 
 
 def is_driven(ob: Any, path: str) -> bool:
@@ -170,7 +170,7 @@ def curves_of(ob: bpy.types.Object, path: str, everywhere: bool) -> list[dict[in
         uses = [(action, slot) for action in bpy.data.actions for slot in _object_slots(action)]
     else:
         uses = [(holder.action, getattr(holder, "action_slot", None)) for holder in holders(ob)]
-    found: list[dict[int, Any]] = []
+    by_list: list[dict[int, Any]] = []
     visited: set[tuple[int, int]] = set()
     for action, slot in uses:
         key = (action.session_uid if action else 0, getattr(slot, "handle", 0))
@@ -178,9 +178,9 @@ def curves_of(ob: bpy.types.Object, path: str, everywhere: bool) -> list[dict[in
             continue
         visited.add(key)
         for curves in curve_lists(action, slot):
-            own = {c.array_index: c for c in curves if c.data_path == path and has_effect(c)}
-            found += [own] if own else []
-    return found
+            of_object = {c.array_index: c for c in curves if c.data_path == path and has_effect(c)}
+            by_list += [of_object] if of_object else []
+    return by_list
 
 
 def active_curves(ob: bpy.types.Object, path: str) -> dict[int, Any]:
@@ -203,13 +203,13 @@ def active_lists(ob: bpy.types.Object) -> list[Any]:
 
 def channel_curves(lists: Sequence[Any], path: str, count: int) -> list[Any]:
     """Return the effective F-curve, or None, of each component of a property."""
-    found: list[Any] = [None] * count
+    by_component: list[Any] = [None] * count
     for curves in reversed(lists):
         for i in range(count):
             curve = curves.find(path, index=i)
             if curve is not None and has_effect(curve):
-                found[i] = curve
-    return found
+                by_component[i] = curve
+    return by_component
 
 
 def is_only_user(ob: bpy.types.Object, bones: Iterable[int]) -> bool:
@@ -320,8 +320,8 @@ def has_driver(ob: bpy.types.Object, bone: bpy.types.PoseBone, channel: str) -> 
     if channel == "rotation":
         channel, _ = channel_of(mode_of(bone))
     path = bone.path_from_id(channel)
-    found = [data.drivers.find(path, index=i) for i in range(4)]
-    return any(curve is not None and not curve.mute for curve in found)
+    drivers = [data.drivers.find(path, index=i) for i in range(4)]
+    return any(curve is not None and not curve.mute for curve in drivers)
 
 
 def revive_drivers() -> None:
@@ -383,20 +383,20 @@ def rewrite(
         return
     change(data.drivers)
     shared = {_key(holder) for other in others for holder in holders(other)}
-    own: dict[tuple[int, int], Any] = {}
+    own_curves: dict[tuple[int, int], Any] = {}
     for holder in holders(ob):
         action, key = holder.action, _key(holder)
         if action is None:
             continue
-        if key not in own:
+        if key not in own_curves:
             can_edit = action.is_editable and key not in shared
-            own[key] = action if can_edit else action.copy()
-            for curves in curve_lists(own[key], _slot(own[key], key[1])):
+            own_curves[key] = action if can_edit else action.copy()
+            for curves in curve_lists(own_curves[key], _slot(own_curves[key], key[1])):
                 change(curves)
-        if own[key] != action:
-            holder.action = own[key]
+        if own_curves[key] != action:
+            holder.action = own_curves[key]
             if key[1]:
-                holder.action_slot = _slot(own[key], key[1])
+                holder.action_slot = _slot(own_curves[key], key[1])
 
 
 def all_curves(ob: bpy.types.Object) -> list[Any]:
@@ -404,11 +404,11 @@ def all_curves(ob: bpy.types.Object) -> list[Any]:
     data = ob.animation_data
     if data is None:
         return []
-    found = list(data.drivers)
+    curves_in_all = list(data.drivers)
     for holder in holders(ob):
         for curves in curve_lists(holder.action, getattr(holder, "action_slot", None)):
-            found += curves
-    return found
+            curves_in_all += curves
+    return curves_in_all
 
 
 def _key(holder: Any) -> tuple[int, int]:

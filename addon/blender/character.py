@@ -80,8 +80,8 @@ def missing_parts(character: Character) -> str:
     """Return in a sentence what a character lacks that others have, empty if nothing."""
     missing = character.anatomy.missing()
     absent = [PARTS[name] for name in missing if name in PARTS]
-    found = msg("Not found: {parts}", parts=enumerated(absent)) if absent else ""
-    notes = [note for note in (found, bare_limbs(character)) if note]
+    text = msg("Not found: {parts}", parts=enumerated(absent)) if absent else ""
+    notes = [note for note in (text, bare_limbs(character)) if note]
     return joined(". ", notes) if notes else ""
 
 

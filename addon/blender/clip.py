@@ -36,11 +36,11 @@ class Clip:
         self._curves = Curves(armature, strip=_strip(armature))
         lists = self._curves.refresh()
         bone_curves = [
-            lists[nr][at] for found in self._curves.bone_places.values() for *_, nr, at in found
+            lists[nr][at] for placed in self._curves.bone_places.values() for *_, nr, at in placed
         ]
         ranges = [curve.range() for curve in bone_curves]
-        first = min((one[0] for one in ranges), default=0.0)
-        last = max((one[1] for one in ranges), default=0.0)
+        first = min((span[0] for span in ranges), default=0.0)
+        last = max((span[1] for span in ranges), default=0.0)
         steps = range(SAMPLES) if last > first else range(min(1, len(ranges)))
         self.frames = [first + (last - first) * k / (SAMPLES - 1) for k in steps]
 
@@ -55,7 +55,7 @@ class Clip:
         channels = PatchedChannels(bones, Sampler(self._curves, frame).bone_values)
         locations, scales = channels.buffer("location", 3), channels.buffer("scale", 3)
         index = {name: i for i, name in enumerate(bones.keys())}
-        found: dict[str, Matrix] = {}
+        matrices: dict[str, Matrix] = {}
         for rest in cast(bpy.types.Armature, self.object.data).bones:
             i = index[rest.name]
             basis = Matrix.LocRotScale(
@@ -66,10 +66,10 @@ class Clip:
             parent: Any = rest.parent
             above: dict[str, Any] = {}
             if parent is not None:
-                above["parent_matrix"] = found[parent.name]
+                above["parent_matrix"] = matrices[parent.name]
                 above["parent_matrix_local"] = parent.matrix_local
-            found[rest.name] = rest.convert_local_to_pose(basis, rest.matrix_local, **above)
-        return found
+            matrices[rest.name] = rest.convert_local_to_pose(basis, rest.matrix_local, **above)
+        return matrices
 
 
 def _strip(armature: bpy.types.Object) -> Any:

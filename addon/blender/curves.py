@@ -192,9 +192,9 @@ class MutedCopy(NamedTuple):
         layers = [layer for scene in bpy.data.scenes for layer in scene.view_layers]
         if all(layer.depsgraph != self.depsgraph for layer in layers):
             return  # It was removed.
-        found = _copied_curves(self.object, self.depsgraph)
-        if found is not None and animation.mute_flags(found) == self.muted:
-            found.foreach_set("mute", self.before)
+        curves = _copied_curves(self.object, self.depsgraph)
+        if curves is not None and animation.mute_flags(curves) == self.muted:
+            curves.foreach_set("mute", self.before)
 
 
 def mute_copy(curves: Curves, depsgraph: bpy.types.Depsgraph) -> MutedCopy | None:
@@ -210,18 +210,18 @@ def mute_copy(curves: Curves, depsgraph: bpy.types.Depsgraph) -> MutedCopy | Non
     """
     ob = curves.object
     lists = curves.refresh()
-    found = _copied_curves(ob, depsgraph)
+    copied = _copied_curves(ob, depsgraph)
     bones = {bone for places in curves.bone_places.values() for bone, *_ in places}
-    if found is None or len(lists) != 1 or not animation.is_only_user(ob, bones):
+    if copied is None or len(lists) != 1 or not animation.is_only_user(ob, bones):
         return None
-    before = animation.mute_flags(found)
+    before = animation.mute_flags(copied)
     if len(before) != len(lists[0]):
         return None  # The copy is out of date.
     muted = before[:]
     for places in curves.bone_places.values():
         for *_, at in places:
             muted[at] = True
-    found.foreach_set("mute", muted)
+    copied.foreach_set("mute", muted)
     return MutedCopy(ob, depsgraph, before, muted)
 
 

@@ -64,19 +64,19 @@ def values(struct: Any, moving: Moving = frozenset()) -> list[tuple[str, object]
 
     Defaults are left out so that properties added by a newer Blender make no difference.
     """
-    found: list[tuple[str, object]] = []
+    values_read: list[tuple[str, object]] = []
     for prop in struct.bl_rna.properties:
         name = prop.identifier
         if name in INTERFACE_ONLY or prop.type in ("COLLECTION", "POINTER") or prop.is_readonly:
             continue  # Data that it refers to is digested separately.
         value = plain(getattr(struct, name))
         if value != _default(prop):
-            found.append((name, value))
-    if moving and found:
+            values_read.append((name, value))
+    if moving and values_read:
         base = "" if isinstance(struct, bpy.types.ID) else f"{struct.path_from_id()}."
         animated = {path for path, _ in moving}
-        found = [one for one in found if base + one[0] not in animated]
-    return found
+        values_read = [one for one in values_read if base + one[0] not in animated]
+    return values_read
 
 
 def plain(value: Any) -> object:
@@ -144,11 +144,11 @@ def owner_in_path(path: str) -> tuple[str, str]:
 
 def driver_content(driver: Any) -> list[object]:
     """Return the settings of a driver; the data that it reads is digested separately."""
-    found: list[object] = [driver.type, driver.expression, driver.use_self]
+    content: list[object] = [driver.type, driver.expression, driver.use_self]
     for variable in driver.variables:
-        found += [variable.name, variable.type]
-        found += [values(target) for target in variable.targets]
-    return found
+        content += [variable.name, variable.type]
+        content += [values(target) for target in variable.targets]
+    return content
 
 
 def mesh_digest(mesh: bpy.types.Mesh) -> bytes:

@@ -150,8 +150,8 @@ def context_of(*labels: str) -> str:
 def _translated(text: str) -> str:
     """Translate a text, which may be a label in `CONTEXT`."""
     translate = bpy.app.translations.pgettext_rpt
-    own = translate(text, CONTEXT)
-    return translate(text) if own == text else own
+    translation = translate(text, CONTEXT)
+    return translate(text) if translation == text else translation
 
 
 _stored: dict[str, Message] = {}

@@ -188,8 +188,11 @@ def _turn(inherited: Mat3, sizes: Vec, axes: Mat3) -> Quat:
         ValueError: If the inherited axes are degenerate.
     """
     _, y, z = mat_columns(axes)
-    own = (0.0, -1.0 if sizes[1] < 0.0 else 1.0, 0.0), (0.0, 0.0, -1.0 if sizes[2] < 0.0 else 1.0)
-    turn = facing(inherited, own, (y, z))
+    axes_of_object = (
+        (0.0, -1.0 if sizes[1] < 0.0 else 1.0, 0.0),
+        (0.0, 0.0, -1.0 if sizes[2] < 0.0 else 1.0),
+    )
+    turn = facing(inherited, axes_of_object, (y, z))
     if turn is None:
         raise ValueError("the inherited axes are degenerate")
     return turn

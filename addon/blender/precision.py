@@ -105,14 +105,14 @@ def _turn(owner: Any) -> float:
 def _object(ob: bpy.types.Object) -> _Error:
     """Return the error of an evaluated object's world matrix."""
     place, axes = ob.matrix_basis.translation.length, _size(matrix3(ob.matrix_basis))
-    own = _Error(UNIT * place, STEPS * UNIT * axes)
+    local = _Error(UNIT * place, STEPS * UNIT * axes)
     parent = ob.parent
     if parent is None:
-        return own
+        return local
     link = matrix_frame(ob.matrix_parent_inverse)
     size = _size(link[0])
     place = length(link[1]) + size * place
-    own = _Error(size * own.place + UNIT * place, size * own.axes)
+    local = _Error(size * local.place + UNIT * place, size * local.axes)
     parent_error, world = _object(parent), matrix3(parent.matrix_world)
     if ob.parent_type == "BONE" and parent.pose and ob.parent_bone in pose_bones(parent):
         bone = pose_bones(parent)[ob.parent_bone]
@@ -120,24 +120,24 @@ def _object(ob: bpy.types.Object) -> _Error:
         axes_size = _size(matrix3(bone.matrix))
         parent_error = _within(parent_error, world, pose, bone.tail.length, axes_size)
         world = matrix3(parent.matrix_world @ bone.matrix)
-    return _within(parent_error, world, own, place, size * axes)
+    return _within(parent_error, world, local, place, size * axes)
 
 
-def _within(parent: _Error, world: Mat3, own: _Error, place: float, axes: float) -> _Error:
+def _within(parent: _Error, world: Mat3, local: _Error, place: float, axes: float) -> _Error:
     """Return the error of the product of a parent's matrix and a local one.
 
     Args:
         parent: The error of the parent's matrix.
         world: The axes of the parent's matrix.
-        own: The error of the local matrix.
+        local: The error of the local matrix.
         place: The largest intermediate value of the local location.
         axes: The size of the local axes.
     """
     size = _size(world)
     rounded = STEPS * UNIT * size
     return _Error(
-        parent.place + parent.axes * place + size * own.place + rounded * place,
-        parent.axes * axes + size * own.axes + rounded * axes,
+        parent.place + parent.axes * place + size * local.place + rounded * place,
+        parent.axes * axes + size * local.axes + rounded * axes,
     )
 
 

@@ -94,8 +94,8 @@ class Ground:
         def cast_ray(origin: Vec, direction: Vec, distance: float) -> Hit | None:
             nonlocal targets
             if targets is None:
-                found = (_target(ob, depsgraph) for ob in self.objects)
-                targets = [target for target in found if target is not None]
+                shifted = (_target(ob, depsgraph) for ob in self.objects)
+                targets = [target for target in shifted if target is not None]
             nearest = None
             start, along = Vector(origin), Vector(direction)
             for target in targets:

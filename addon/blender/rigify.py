@@ -51,21 +51,21 @@ def original_bones(armature: bpy.types.Object) -> list[OriginalBone]:
     if not any(SWITCH in cast(Any, bone) for bone in pose_bones(armature)):
         return []
     parents = {bone.name: _parent(bones, bone) for bone in bones if bone.name.startswith(ORIGINAL)}
-    found: dict[str, OriginalBone] = {}
+    originals: dict[str, OriginalBone] = {}
 
     def add(name: str) -> int:
         """Add a bone after its parents, and return its index; -1 if it is left out."""
-        if name not in found:
+        if name not in originals:
             parent = parents[name]
             above = -1 if parent is None else add(parent)
             if DEFORMING + name.removeprefix(ORIGINAL) not in bones or (parent and above < 0):
                 return -1
-            found[name] = OriginalBone(name.removeprefix(ORIGINAL), bones[name], above)
-        return list(found).index(name)
+            originals[name] = OriginalBone(name.removeprefix(ORIGINAL), bones[name], above)
+        return list(originals).index(name)
 
     for name in parents:
         add(name)
-    return list(found.values())
+    return list(originals.values())
 
 
 def _parent(bones: bpy.types.ArmatureBones, bone: bpy.types.Bone) -> str | None:
@@ -90,13 +90,13 @@ def original_name(bone: str, names: Collection[str]) -> str:
         names: The names of the bones of the metarig.
     """
     stem, side = _split(PREFIXED.sub("", bone, count=1))
-    found = ""
+    original = ""
     for name in names:
-        own, own_side = _split(name)
-        is_same = own_side == side and stem.startswith(own) and not stem[len(own) :][:1].isalnum()
-        if is_same and len(name) > len(found):
-            found = name
-    return found
+        base, own_side = _split(name)
+        is_same = own_side == side and stem.startswith(base) and not stem[len(base) :][:1].isalnum()
+        if is_same and len(name) > len(original):
+            original = name
+    return original
 
 
 def _split(name: str) -> tuple[str, str]:

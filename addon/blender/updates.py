@@ -119,15 +119,15 @@ NO_ARMATURES = Armatures([], [], set())
 
 def armatures_in(updates: Updates) -> Armatures:
     """Return the armatures in an update."""
-    found = Armatures([], [], set())
+    armatures = Armatures([], [], set())
     if updates.has_armatures:
         flags = zip(updates.geometry, updates.transform, strict=True)
         for block, (geometry, transform) in zip(updates.blocks, flags, strict=True):
             if isinstance(block, Armature):
-                (found.changed if geometry else found.clicked).append(block)
+                (armatures.changed if geometry else armatures.clicked).append(block)
             elif transform and isinstance(block, Object):
-                found.moved.add(block.session_uid)
-    return found
+                armatures.moved.add(block.session_uid)
+    return armatures
 
 
 def geometry_in(updates: Updates) -> set[int]:

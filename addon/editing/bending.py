@@ -28,8 +28,8 @@ def hinge_values(axis: Vector, low: float, high: float) -> dict[str, Any]:
         low: The minimum angle, in radians.
         high: The maximum angle, in radians.
     """
-    for name, own in (("X", Vector((1.0, 0.0, 0.0))), ("Z", Vector((0.0, 0.0, 1.0)))):
-        along = axis.dot(own)
+    for name, axis_vector in (("X", Vector((1.0, 0.0, 0.0))), ("Z", Vector((0.0, 0.0, 1.0)))):
+        along = axis.dot(axis_vector)
         if abs(along) > 1.0 - 0.5 * ALIGNED * ALIGNED:
             ends = (low, high) if along > 0.0 else (-high, -low)
             return {"hinge_axis": name, "hinge_min": ends[0], "hinge_max": ends[1]}

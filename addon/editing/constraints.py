@@ -186,12 +186,12 @@ def problems(with_lag: bool = False) -> dict[tuple[int, int], str]:
     Args:
         with_lag: Whether following other chains one update late is an error.
     """
-    found: dict[tuple[int, int], str] = {}
+    messages: dict[tuple[int, int], str] = {}
     for chain in planner.current().chains:
         problem = chain.problem or (chain.note if with_lag and chain.is_late else "")
         if problem:
-            found[chain.rig.uid, chain.item] = problem
-    return found
+            messages[chain.rig.uid, chain.item] = problem
+    return messages
 
 
 def new_problem(known: Collection[tuple[int, int]], with_lag: bool = False) -> str:
@@ -230,14 +230,14 @@ def _reindex(
 
 def _reindex_curves(curves: Any, places: Mapping[int, int | None], collection: str) -> None:
     for curve in list(curves):
-        found = ITEM.fullmatch(curve.data_path)
-        if found is None or found[1] != collection or int(found[2]) not in places:
+        match = ITEM.fullmatch(curve.data_path)
+        if match is None or match[1] != collection or int(match[2]) not in places:
             continue
-        place = places[int(found[2])]
-        if place is None:
+        index = places[int(match[2])]
+        if index is None:
             curves.remove(curve)
         else:
-            curve.data_path = f"fabrik.{collection}[{place}]{found[3]}"
+            curve.data_path = f"fabrik.{collection}[{index}]{match[3]}"
 
 
 def chains_in(armature: bpy.types.Object) -> list[ChainPlan]:

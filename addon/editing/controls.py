@@ -124,10 +124,10 @@ def control_name(bone: str, word: str, is_shared: bool = False) -> str:
         is_shared: Whether others share it, so that it is on no side.
     """
     bone = common_name(bone)
-    found = ENDS_WITH_SIDE.fullmatch(bone)
-    if found and is_shared:
-        return f"{found[1]} {word}"
-    return f"{found[1]} {word}{found[2]}" if found else f"{bone} {word}"
+    match = ENDS_WITH_SIDE.fullmatch(bone)
+    if match and is_shared:
+        return f"{match[1]} {word}"
+    return f"{match[1]} {word}{match[2]}" if match else f"{bone} {word}"
 
 
 def use_bones(
@@ -217,10 +217,10 @@ def _show_in_front(armature: bpy.types.Object) -> None:
 
 def _give_front_back(armature: bpy.types.Object) -> None:
     """Undo `_show_in_front`."""
-    own = settings(armature)
-    if own.is_shown_in_front:
+    fabrik = settings(armature)
+    if fabrik.is_shown_in_front:
         armature.show_in_front = False
-        own.property_unset("is_shown_in_front")
+        fabrik.property_unset("is_shown_in_front")
 
 
 def remove_bones(armature: bpy.types.Object, names: Iterable[str]) -> None:

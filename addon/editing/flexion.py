@@ -111,19 +111,19 @@ def limb_flexion_of(armature: bpy.types.Object, name: str) -> Flexion | None:
     rig = skeleton_of(armature)
     bone = rig.index[name]
     after = next_in_limb(rig, bone)
-    found = flexion_of(armature, name if after < 0 else rig.names[after])
-    if after < 0 or found is None:
-        return found
+    flexion = flexion_of(armature, name if after < 0 else rig.names[after])
+    if after < 0 or flexion is None:
+        return flexion
     turn = rig.rest(bone).matrix_local.to_3x3().transposed() @ rig.rest(after).matrix_local.to_3x3()
-    return Flexion(turn @ found.axis, 0.0, found.source)
+    return Flexion(turn @ flexion.axis, 0.0, flexion.source)
 
 
 def next_in_limb(rig: Skeleton, bone: int) -> int:
     """Return the child that continues a limb: the only one, or the only one that has children."""
     children = rig.children[bone]
     parents = [i for i in children if rig.children[i]]
-    found = parents if len(children) > 1 else children
-    return found[0] if len(found) == 1 else -1
+    candidates = parents if len(children) > 1 else children
+    return candidates[0] if len(candidates) == 1 else -1
 
 
 def remember(armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -139,9 +139,9 @@ def remember(armature: bpy.types.Object, item: FabrikConstraint) -> None:
         bone: Any = rest_bone(armature, name)
         if is_found(bone) and _chains_with(rig, rig.index[name]) <= 1:
             bone.fabrik_flexion = ORIGIN
-        found = flexion_of(armature, name)
-        if found is not None and found.source in ("LIMIT", "CLIP", "BODY"):
-            bone.fabrik_flexion = bone.fabrik_found_flexion = vector(found.axis)
+        flexion = flexion_of(armature, name)
+        if flexion is not None and flexion.source in ("LIMIT", "CLIP", "BODY"):
+            bone.fabrik_flexion = bone.fabrik_found_flexion = vector(flexion.axis)
 
 
 def is_found(bone: Any) -> bool:
@@ -152,15 +152,15 @@ def is_found(bone: Any) -> bool:
 def _chains_with(rig: Skeleton, bone: int) -> int:
     """Return the number of chains that bend at the joint above a bone."""
     chains = planner.current().chains
-    return sum(one.rig.uid == rig.uid and bone in one.bones[1:] for one in chains)
+    return sum(chain.rig.uid == rig.uid and bone in chain.bones[1:] for chain in chains)
 
 
 def flip(armature: bpy.types.Object, bones: Iterable[str]) -> None:
     """Store that joints flex to the side opposite to what is found."""
     for name in bones:
-        found = flexion_of(armature, name)
-        if found is not None:
-            cast(Any, rest_bone(armature, name)).fabrik_flexion = vector(-found.axis)
+        flexion = flexion_of(armature, name)
+        if flexion is not None:
+            cast(Any, rest_bone(armature, name)).fabrik_flexion = vector(-flexion.axis)
 
 
 Stored = tuple[Vec, Vec]
@@ -169,20 +169,20 @@ Stored = tuple[Vec, Vec]
 
 def stored_flexions(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, Stored]:
     """Return what is stored of bones, for `restore_flexions`."""
-    found: dict[str, Any] = {name: rest_bone(armature, name) for name in bones}
+    flexions: dict[str, Any] = {name: rest_bone(armature, name) for name in bones}
     return {
         name: (vector(bone.fabrik_flexion), vector(bone.fabrik_found_flexion))
-        for name, bone in found.items()
+        for name, bone in flexions.items()
     }
 
 
 def restore_flexions(armature: bpy.types.Object, stored: Mapping[str, Stored]) -> None:
     """Store again what was stored of bones."""
-    for name, (axis, found) in stored.items():
+    for name, (axis, flexion) in stored.items():
         bone: Any = rest_bone(armature, name)
         if vector(bone.fabrik_flexion) != axis:
             bone.fabrik_flexion = axis
-        bone.fabrik_found_flexion = found
+        bone.fabrik_found_flexion = flexion
 
 
 @dataclass(frozen=True)
@@ -300,12 +300,12 @@ def _rest(joint: _Joint) -> Vector | None:
     axis = cast(Vector, joint.before.cross(joint.after))
     if cosine > NO_BEND or axis.length == 0.0:
         return None
-    found = joint.to_bone(axis)
+    direction = joint.to_bone(axis)
     if cosine > cos(SLIGHT):
         body = _body(joint)
-        if body is not None and body.dot(found) < 0.0:
+        if body is not None and body.dot(direction) < 0.0:
             return None
-    return found
+    return direction
 
 
 def _pole(joint: _Joint) -> Vector | None:

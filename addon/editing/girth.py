@@ -56,9 +56,9 @@ def _girth(armature: bpy.types.Object, bone: str) -> float:
     tip: Any = pose_bones(armature)[bone]
     skins = skins_of(armature)
     for one in (tip, *tip.children_recursive, *tip.parent_recursive[:1]) if skins else ():
-        found = sorted(radius for ob in skins for radius in _radii(ob, armature, one.name))
-        if found:
-            return found[int(NEAREST * (len(found) - 1))]
+        radii = sorted(radius for ob in skins for radius in _radii(ob, armature, one.name))
+        if radii:
+            return radii[int(NEAREST * (len(radii) - 1))]
     return 0.0
 
 
@@ -78,7 +78,7 @@ def _radii(ob: Any, armature: bpy.types.Object, bone: str) -> Iterator[float]:
 
 
 def _weight(vertex: Any, group: int) -> float:
-    return next((one.weight for one in vertex.groups if one.group == group), 0.0)
+    return next((element.weight for element in vertex.groups if element.group == group), 0.0)
 
 
 def _some(vertices: Any) -> list[Any]:

@@ -30,9 +30,9 @@ def is_helper(armature: bpy.types.Object, bone: str) -> bool:
     meshes = [ob for ob in bpy.data.objects if armature in deformers(ob) and ob.vertex_groups]
     if meshes:
         return not any(_has_weight(mesh, below & deforming) for mesh in meshes)
-    own = pose_bones(armature)[bone]
-    is_alone = own.parent is None and not own.children
-    line = [bone, *(one.name for one in own.parent_recursive)]
+    bone_posed = pose_bones(armature)[bone]
+    is_alone = bone_posed.parent is None and not bone_posed.children
+    line = [bone, *(parent.name for parent in bone_posed.parent_recursive)]
     is_named = any(NOT_BODY & set(words_of(name)) for name in line)
     return is_alone or is_named or not below & deforming
 
@@ -54,7 +54,9 @@ def _has_weight(ob: bpy.types.Object, bones: Collection[str]) -> bool:
     if not groups or not isinstance(ob.data, bpy.types.Mesh):
         return bool(groups)
     return any(
-        one.group in groups and one.weight > 0.0 for v in ob.data.vertices for one in v.groups
+        element.group in groups and element.weight > 0.0
+        for v in ob.data.vertices
+        for element in v.groups
     )
 
 
@@ -112,9 +114,9 @@ def _follows(armature: bpy.types.Object, is_active: bool) -> Iterator[tuple[str,
     shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     for bone in pose_bones(shown if is_active else armature):
         for con in active_constraints(bone) if is_active else bone.constraints:
-            yield from ((bone.name, *one) for one in _inputs(con))
+            yield from ((bone.name, *target) for target in _inputs(con))
     for item in settings(armature).constraints:
-        yield from ((item.bone, *one) for one in _inputs(item))
+        yield from ((item.bone, *target) for target in _inputs(item))
     data = armature.animation_data
     for curve in data.drivers if data is not None else ():
         owner = split_bone_path(curve.data_path)[0]
@@ -127,8 +129,8 @@ def _inputs(con: Any) -> Iterator[tuple[Any, str]]:
     """Yield the objects and bones that a constraint follows."""
     yield getattr(con, "target", None), getattr(con, "subtarget", "")
     yield getattr(con, "pole_target", None), getattr(con, "pole_subtarget", "")
-    for one in getattr(con, "targets", ()):
-        yield one.target, one.subtarget
+    for target in getattr(con, "targets", ()):
+        yield target.target, target.subtarget
 
 
 def is_seen(armature: bpy.types.Object, bones: Collection[str]) -> bool:
@@ -137,16 +139,16 @@ def is_seen(armature: bpy.types.Object, bones: Collection[str]) -> bool:
     In an armature without deforming bones all are seen.
     """
     controls = Controls(armature, is_active=True)
-    found = {name for bone in bones for name in controls.below(bone)}
-    if found & _deforming(armature):
+    controls_below = {name for bone in bones for name in controls.below(bone)}
+    if controls_below & _deforming(armature):
         return True
-    if any(ob.parent == armature and ob.parent_bone in found for ob in _by_bone()):
+    if any(ob.parent == armature and ob.parent_bone in controls_below for ob in _by_bone()):
         return True
     owners: list[Any] = [*bpy.data.objects]
     for ob in bpy.data.objects:
         owners += pose_bones(ob) if ob.pose is not None and ob != armature else ()
     return any(
-        ob == armature and name in found
+        ob == armature and name in controls_below
         for owner in owners
         for con in owner.constraints
         for ob, name in _inputs(con)

@@ -66,22 +66,22 @@ class Body:
         self.is_generated = generated is not None
         self.character = generated or character_of(armature)
         self.limbs: list[tuple[Found, Limb]] = []
-        for found in self.character.anatomy.limbs:
-            limb = self._limb(found) if _is_end(self.character, found) else None
+        for anatomical in self.character.anatomy.limbs:
+            limb = self._limb(anatomical) if _is_end(self.character, anatomical) else None
             if limb is not None:
-                self.limbs.append((found, limb))
+                self.limbs.append((anatomical, limb))
 
-    def _limb(self, found: Found) -> Limb | None:
+    def _limb(self, anatomical: Found) -> Limb | None:
         names = self.character.names
         if not self.is_generated:
-            hand = names[found.end] if found.end >= 0 else ""
-            return Limb(tuple(names[i] for i in found.bones), hand, found.kind)
-        bones, end = fk_bones(self.rig, self.character, found)
+            hand = names[anatomical.end] if anatomical.end >= 0 else ""
+            return Limb(tuple(names[i] for i in anatomical.bones), hand, anatomical.kind)
+        bones, end = fk_bones(self.rig, self.character, anatomical)
         if not bones:
             return None
         fk = [self.rig.names[i] for i in bones]
         hand = self.rig.names[end] if end >= 0 else ""
-        return Limb(tuple(fk), hand, found.kind, fk_switch(self.armature, fk[0]))
+        return Limb(tuple(fk), hand, anatomical.kind, fk_switch(self.armature, fk[0]))
 
     def limb_at(self, bone: str) -> tuple[Limb, bool] | None:
         """Return the limb that a bone means, and whether the bone is at or below its end.
@@ -90,20 +90,20 @@ class Body:
         which deforms nothing, means the only limb that it controls; one that controls nothing means
         the limb that it lies beside.
         """
-        own = self._at(self._index(bone))
-        if own is not None or self.is_generated or not self.limbs:
-            return own
+        limb_here = self._at(self._index(bone))
+        if limb_here is not None or self.is_generated or not self.limbs:
+            return limb_here
         if not is_helper(self.armature, bone):
             return None
         controls = Controls(self.armature)
         if not controls.has_any(bone):
             return self._at(self._beside(self._index(bone)))
-        found: dict[Limb, bool] = {}
+        candidates: dict[Limb, bool] = {}
         for name in controls.below(bone, lambda one: self._at(self._index(one)) is not None):
             limb, is_end = self._at(self._index(name)) or (None, False)
             if limb is not None:
-                found[limb] = found.get(limb, False) or is_end
-        return next(iter(found.items())) if len(found) == 1 else None
+                candidates[limb] = candidates.get(limb, False) or is_end
+        return next(iter(candidates.items())) if len(candidates) == 1 else None
 
     def _index(self, bone: str) -> int:
         """Return the index of a bone of the armature in the character; -1 if it belongs to none."""
@@ -118,13 +118,13 @@ class Body:
     def _at(self, index: int) -> tuple[Limb, bool] | None:
         """Return the limb of a bone of the character, see `limb_at`."""
         for i in self._up(index):
-            for found, limb in self.limbs:
-                toe = found.toe if found.kind == "LEG" else -1  # An arm's is a finger.
-                if i in (found.end, toe):
+            for anatomical, limb in self.limbs:
+                toe = anatomical.toe if anatomical.kind == "LEG" else -1  # An arm's is a finger.
+                if i in (anatomical.end, toe):
                     return limb, True
-                if i in (*found.carriers, *found.bones):
+                if i in (*anatomical.carriers, *anatomical.bones):
                     # A helper of its own, as one that twists, means it; a chain does not.
-                    is_alone = self._parent(index) == i in found.bones and not self._has_child(
+                    is_alone = self._parent(index) == i in anatomical.bones and not self._has_child(
                         index
                     )
                     return (limb, False) if i == index or is_alone else None

@@ -48,14 +48,14 @@ def _find(body: Body, bone: str, is_literal: bool) -> tuple[Limb, bool]:
         return _controlling(armature, known[0]), known[1]
     # The shape of a trunk may be that of a limb.
     ends = _ends(rig, by_shape=not body.limbs)
-    found, is_hand = _find_any(rig, rig.index[bone], is_literal, ends)
+    limb, is_hand = _find_any(rig, rig.index[bone], is_literal, ends)
     hips = body.character.anatomy.hips
-    if len(found.bones) < 2 or (hips >= 0 and bone == body.character.names[hips]):
+    if len(limb.bones) < 2 or (hips >= 0 and bone == body.character.names[hips]):
         raise ProblemError(
             "“{bone}” is not part of a limb: click a hand, a foot, or a bone of the chain",
             bone=bone,
         )
-    return _controlling(armature, found), is_hand
+    return _controlling(armature, limb), is_hand
 
 
 def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
@@ -81,9 +81,9 @@ def _find_any(
     last = bone
     while (after := next_in_limb(rig, last)) >= 0:
         if not is_literal and is_end(after):
-            found = _with_hand(rig, after)
-            if rig.names[bone] in found.bones:
-                return found, False
+            limb = _with_hand(rig, after)
+            if rig.names[bone] in limb.bones:
+                return limb, False
             break
         last = after
     bones = rig.chain_up(last)[-limb_length(rig, last) :]
@@ -115,13 +115,15 @@ def _ends(rig: Skeleton, by_shape: bool) -> Callable[[int], bool]:
 def other_limb(armature: bpy.types.Object, limb: Limb) -> Limb | None:
     """Return the limb on the other side, None if there is none."""
     known = Body(armature).limbs
-    for found, own in known:
-        if _controlling(armature, own) != limb:
+    for anatomical, candidate in known:
+        if _controlling(armature, candidate) != limb:
             continue
-        same = [one for one in known if one[0].kind == found.kind]
-        place = [one for one in same if one[0].side == found.side].index((found, own))
-        others = [other for one, other in same if one.side == -found.side]
-        return _controlling(armature, others[place]) if place < len(others) else None
+        same = [one for one in known if one[0].kind == anatomical.kind]
+        index = [one for one in same if one[0].side == anatomical.side].index(
+            (anatomical, candidate)
+        )
+        others = [other for one, other in same if one.side == -anatomical.side]
+        return _controlling(armature, others[index]) if index < len(others) else None
     names = [bpy.utils.flip_name(name) for name in (*limb.bones, limb.hand)]
     bones = pose_bones(armature)
     if names[-2] == limb.bones[-1] or not all(name in bones for name in filter(None, names)):

@@ -33,7 +33,7 @@ def remove_constraints(places: Iterable[tuple[bpy.types.Object, int]], keep_cont
         ProblemError: If one is inherited by a library override.
     """
     ordered = sorted(places, key=lambda place: -place[1])
-    controls = [one for armature, index in ordered for one in _controls_of(armature, index)]
+    controls = [control for armature, index in ordered for control in _controls_of(armature, index)]
     for armature, index in ordered:
         editing.remove(armature, index)
     for armature in dict.fromkeys(armature for armature, _ in ordered):

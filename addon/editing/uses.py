@@ -30,7 +30,7 @@ def used_ones(controls: Collection[Control]) -> set[Control]:
     holders = {ob: {name for one, name in controls if one == ob} for ob, bone in controls if bone}
     wanted = {*objects, *holders, *[ob.data for ob in holders]}
     users: dict[Any, set[Any]] = bpy.data.user_map(subset=wanted)  # type: ignore[arg-type]
-    found: set[Control] = {
+    used: set[Control] = {
         (ob, "")
         for ob in objects
         if any(not isinstance(user, PLACES) and user not in objects for user in users.get(ob, ()))
@@ -41,8 +41,8 @@ def used_ones(controls: Collection[Control]) -> set[Control]:
         for user in referring:
             if user not in objects and isinstance(user, bpy.types.ID):
                 inner |= _named_by(user, holder, names)
-        found |= {(holder, name) for name in inner}
-    return found
+        used |= {(holder, name) for name in inner}
+    return used
 
 
 def _is_used_inside(holder: bpy.types.Object, name: str, among: Collection[str]) -> bool:
@@ -60,31 +60,31 @@ def _is_used_inside(holder: bpy.types.Object, name: str, among: Collection[str])
 
 def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> set[str]:
     """Return which of some bones of an armature a data-block refers to, besides their own data."""
-    found = set(_driving(user, holder, names))
+    bones = set(_driving(user, holder, names))
     if not isinstance(user, bpy.types.Object):
-        return found | (_texts(user, names) if user == holder.data else set())
+        return bones | (_texts(user, names) if user == holder.data else set())
     if user.parent == holder and user.parent_type == "BONE":
-        found |= {user.parent_bone} & {*names}
+        bones |= {user.parent_bone} & {*names}
     owners = [user.constraints, user.modifiers]
     if user.pose is not None:
         others = [bone for bone in user.pose.bones if user != holder or bone.name not in names]
         owners += [bone.constraints for bone in others]
         if user == holder:
             for owner in (user, *others, *[bone.bone for bone in others]):
-                found |= _texts(owner, names)
+                bones |= _texts(owner, names)
     for struct in (one for owner in owners for one in owner):
-        found |= _named(struct, holder, names)
+        bones |= _named(struct, holder, names)
         for target in getattr(struct, "targets", ()):
-            found |= _named(target, holder, names)
+            bones |= _named(target, holder, names)
     for group in _groups(settings(user)) if user.is_property_set("fabrik") else ():
-        found |= _named(group, holder, names)
+        bones |= _named(group, holder, names)
         if user == holder:
-            found |= {
+            bones |= {
                 text
                 for name, text in _strings(group, names)
                 if name not in NO_BONES and not name.endswith("subtarget")
             }
-    return found
+    return bones
 
 
 def _driving(user: Any, holder: bpy.types.Object, names: Collection[str]) -> Iterator[str]:
@@ -107,9 +107,9 @@ def _reads(target: Any, bone: str) -> bool:
 
 def _named(struct: Any, holder: bpy.types.Object, names: Collection[str]) -> set[str]:
     """Return the bones that texts of a struct name, if one of its pointers is the armature."""
-    found = {text for _, text in _strings(struct, names)}
+    named = {text for _, text in _strings(struct, names)}
     pointers = [prop.identifier for prop in struct.bl_rna.properties if prop.type == "POINTER"]
-    return found if found and any(getattr(struct, name) == holder for name in pointers) else set()
+    return named if named and any(getattr(struct, name) == holder for name in pointers) else set()
 
 
 def _strings(struct: Any, names: Collection[str]) -> Iterator[tuple[str, str]]:

@@ -179,9 +179,9 @@ def definitions_of(cls: type[Any]) -> dict[str, TypedDefinition]:
     if not taken:
         return {}
     kinds = vars(cls)["__annotations__"]
-    scope, own = vars(sys.modules[cls.__module__]), dict(vars(cls))
+    scope, attributes = vars(sys.modules[cls.__module__]), dict(vars(cls))
     return {
-        name: (eval(kind, scope, own) if isinstance(kind, str) else kind, taken[name])
+        name: (eval(kind, scope, attributes) if isinstance(kind, str) else kind, taken[name])
         for name, kind in kinds.items()
         if name in taken
     }
@@ -196,12 +196,14 @@ def register_class(
         cls: The class.
         further: Definitions that features add, by name.
     """
-    found = {base: definitions_of(base) for base in cls.__mro__}
-    found[cls] = {**found[cls], **further}
-    before = {base: vars(base).get("__annotations__", {}) for base in found if found[base]}
+    by_base = {base: definitions_of(base) for base in cls.__mro__}
+    by_base[cls] = {**by_base[cls], **further}
+    before = {base: vars(base).get("__annotations__", {}) for base in by_base if by_base[base]}
     try:
         for base in before:
-            base.__annotations__ = {n: one.property(kind) for n, (kind, one) in found[base].items()}
+            base.__annotations__ = {
+                n: one.property(kind) for n, (kind, one) in by_base[base].items()
+            }
         bpy.utils.register_class(cls)
     finally:
         # Blender 4.2 crashes at exit if deferred properties with callbacks are kept.

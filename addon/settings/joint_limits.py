@@ -63,8 +63,8 @@ class Joints:
         if not settings:
             return self.limits, self.stiffness
         limits, stiffness = self.limits[:], self.stiffness[:]
-        for (place, _), found in zip(self.native, settings, strict=True):
-            limits[place], stiffness[place] = _limit_of_ranges(found.ranges), found.stiffness
+        for (index, _), native in zip(self.native, settings, strict=True):
+            limits[index], stiffness[index] = _limit_of_ranges(native.ranges), native.stiffness
         return limits, stiffness
 
 

@@ -388,8 +388,8 @@ def settings(armature: bpy.types.ID) -> FabrikSettings:
 
 def is_control(ob: bpy.types.Object) -> bool:
     """Return whether an object was added as a target or pole, or to hold these."""
-    own = pointed(cast(Any, ob), "fabrik")
-    return own is not None and own.is_control
+    fabrik = pointed(cast(Any, ob), "fabrik")
+    return fabrik is not None and fabrik.is_control
 
 
 def scene_settings(scene: bpy.types.Scene) -> FabrikSceneSettings:
@@ -397,10 +397,10 @@ def scene_settings(scene: bpy.types.Scene) -> FabrikSceneSettings:
     return cast(Any, scene).fabrik
 
 
-def keys_of(own: FabrikSettings) -> list[int]:
+def keys_of(fabrik: FabrikSettings) -> list[int]:
     """Return the keys of an armature's constraints, in the order of the list."""
-    keys = array("i", bytes(4 * len(own.constraints)))
-    own.constraints.foreach_get("key", keys)
+    keys = array("i", bytes(4 * len(fabrik.constraints)))
+    fabrik.constraints.foreach_get("key", keys)
     return keys.tolist()
 
 

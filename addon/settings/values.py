@@ -49,17 +49,17 @@ def values_of(group: bpy.types.PropertyGroup) -> dict[str, Any]:
 
     Settings of nested groups have names like ``"look.weight"``.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for prop in settings_in(type(group)):
         value = getattr(group, prop.identifier)
         if isinstance(value, bpy.types.PropertyGroup):
             within = values_of(value)
-            found |= {f"{prop.identifier}.{name}": inner for name, inner in within.items()}
+            values |= {f"{prop.identifier}.{name}": inner for name, inner in within.items()}
         elif hasattr(value, "__len__") and not isinstance(value, str):
-            found[prop.identifier] = tuple(value)
+            values[prop.identifier] = tuple(value)
         else:
-            found[prop.identifier] = value
-    return found
+            values[prop.identifier] = value
+    return values
 
 
 def plain_of(group: bpy.types.PropertyGroup) -> dict[str, Any]:
@@ -69,14 +69,14 @@ def plain_of(group: bpy.types.PropertyGroup) -> dict[str, Any]:
 
 def preset_names(group: bpy.types.PropertyGroup) -> list[str]:
     """Return the names of the settings that presets contain."""
-    found: list[str] = []
+    names: list[str] = []
     for prop in settings_in(type(group)):
         value = getattr(group, prop.identifier)
         if isinstance(value, bpy.types.PropertyGroup):
-            found += [f"{prop.identifier}.{name}" for name in preset_names(value)]
+            names += [f"{prop.identifier}.{name}" for name in preset_names(value)]
         elif prop.type != "POINTER" and not prop.is_skip_save:
-            found.append(prop.identifier)
-    return found
+            names.append(prop.identifier)
+    return names
 
 
 def pointed(group: bpy.types.PropertyGroup, name: str) -> Any:
@@ -112,13 +112,13 @@ class Form(NamedTuple):
 
     def within_limits(self, values: Sequence[Any]) -> Any:
         """Return values clamped to their limits, which drivers and F-curves can exceed."""
-        found = list(values)
+        clamped = list(values)
         for i, low, high in self.limits:
-            value = found[i]
+            value = clamped[i]
             if not low <= value <= high:
                 end = min(max(value, low), high)  # NaN is kept.
-                found[i] = value if abs(end) == MOST else end
-        return self.row(found)
+                clamped[i] = value if abs(end) == MOST else end
+        return self.row(clamped)
 
     def are_sound(self, values: Sequence[Any]) -> bool:
         """Return whether all numbers are finite, and within their limits."""
@@ -213,9 +213,9 @@ def now(group: Group, owner: str = "") -> Group:
     values = [getattr(group, name) for name in form.names]
     if form.are_sound(values):
         return form.row(values)
-    found = form.within_limits(values)
-    form.check(found, owner)
-    return found
+    clamped = form.within_limits(values)
+    form.check(clamped, owner)
+    return clamped
 
 
 def unknown_choice(group: bpy.types.PropertyGroup) -> str:

@@ -68,15 +68,22 @@ def selection_of(context: bpy.types.Context, others: str, active: str = TIP) -> 
     tip: Any = context.active_pose_bone
     armature: bpy.types.Object = tip.id_data
     bones: list[Any] = [bone for bone in context.selected_pose_bones or () if bone != tip]
-    own = [tip, *(bone for bone in bones if bone.id_data == armature)]
+    bones_of_tip = [tip, *(bone for bone in bones if bone.id_data == armature)]
     targets: list[Target] = [(b.id_data, b.name) for b in bones if b.id_data != armature]
     if others != "EACH":
-        tips = own[:1] if others == "TARGET" else [bone for bone in own if not _is_control(bone)]
-        own, given = tips or own, [bone for bone in own if tips and bone not in tips]
+        tips = (
+            bones_of_tip[:1]
+            if others == "TARGET"
+            else [bone for bone in bones_of_tip if not _is_control(bone)]
+        )
+        bones_of_tip, given = (
+            tips or bones_of_tip,
+            [bone for bone in bones_of_tip if tips and bone not in tips],
+        )
         targets = [(armature, bone.name) for bone in given] + targets
     target = _only(targets or _selected_objects(context, armature), active)
-    above = {one.name for bone in own for one in bone.parent_recursive}
-    return Selection(armature, [b.name for b in own if b.name not in above], *target)
+    above = {parent.name for bone in bones_of_tip for parent in bone.parent_recursive}
+    return Selection(armature, [b.name for b in bones_of_tip if b.name not in above], *target)
 
 
 def _selected_objects(context: bpy.types.Context, armature: bpy.types.Object) -> list[Target]:

@@ -27,11 +27,11 @@ def evidence_of(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, l
 
     It changes once a constraint has been added, which keeps it with the bone.
     """
-    found: dict[str, list[str]] = {}
+    by_evidence: dict[str, list[str]] = {}
     for name in bones:
         flexion = flexion_of(armature, name)
-        found.setdefault("" if flexion is None else flexion.source, []).append(name)
-    return found
+        by_evidence.setdefault("" if flexion is None else flexion.source, []).append(name)
+    return by_evidence
 
 
 def told(evidence: Mapping[str, list[str]], is_flipped: bool = False) -> Message:

@@ -49,12 +49,12 @@ def of_selection(
     Raises:
         ProblemError: If there is none.
     """
-    found = [(ob, index) for ob in armatures for index in selected_in(context, ob)]
-    if not found:
+    constraints = [(ob, index) for ob in armatures for index in selected_in(context, ob)]
+    if not constraints:
         raise ProblemError(
             "No constraint belongs to the selection: select a bone of its chain, or its target"
         )
-    return found
+    return constraints
 
 
 def selected_in(context: bpy.types.Context, armature: bpy.types.Object) -> list[int]:

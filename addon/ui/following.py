@@ -15,7 +15,7 @@ from ..plan import planner
 from ..plan.chain_plan import ChainPlan
 from ..settings.properties import FabrikConstraint, FabrikSettings, settings
 
-Place = tuple[bpy.types.Object, int]
+ListEntry = tuple[bpy.types.Object, int]
 """An armature, and the index of one of its constraints."""
 
 
@@ -48,14 +48,14 @@ def shown_armature(context: bpy.types.Context) -> bpy.types.Object | None:
     Returns:
         None if the active object is neither.
     """
-    found = selected_place(context)
-    if found is not None:
-        return found[0]
+    place = selected_entry(context)
+    if place is not None:
+        return place[0]
     ob, _ = _active(context)
     return ob if ob is not None and ob.type == "ARMATURE" else None
 
 
-def selected_place(context: bpy.types.Context) -> Place | None:
+def selected_entry(context: bpy.types.Context) -> ListEntry | None:
     """Return the constraint that the active bone or object belongs to.
 
     That is, in this order, one whose tip is the active bone, whose chain contains it, whose target
@@ -69,29 +69,29 @@ def selected_place(context: bpy.types.Context) -> Place | None:
     if ob is None or (ob.type == "ARMATURE" and not name):
         return None
     try:
-        return _place_of(ob, name)
+        return _entry_of(ob, name)
     except ReferenceError:  # Something was removed since the last update.
         return None
 
 
-def places_of(bones: Iterable[Any]) -> list[Place]:
+def entries_of(bones: Iterable[Any]) -> list[ListEntry]:
     """Return the constraints of pose bones, each once.
 
-    Those are all whose tip is the bone; without any, the one that `selected_place` would return.
+    Those are all whose tip is the bone; without any, the one that `selected_entry` would return.
     """
-    found: list[Place] = []
+    bone_places: list[ListEntry] = []
     try:
         for bone in bones:
             ob, name = bone.id_data, bone.name
             tips = _matching(ob, lambda chain, name=name: _tip(chain) == name)
-            other = None if tips else _place_of(ob, name)
-            found += tips or ([other] if other else [])
+            other = None if tips else _entry_of(ob, name)
+            bone_places += tips or ([other] if other else [])
     except ReferenceError:  # Something was removed since the last update.
         return []
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(bone_places))
 
 
-def _place_of(ob: bpy.types.Object, name: str) -> Place | None:
+def _entry_of(ob: bpy.types.Object, name: str) -> ListEntry | None:
     if name:
         index = cast(Any, ob.pose).bones.find(name)
         return (
@@ -145,7 +145,7 @@ def hangs_on(chain: ChainPlan, bone: int) -> bool:
 
 def _first(
     armature: bpy.types.Object | None, is_meant: Callable[[ChainPlan], bool]
-) -> Place | None:
+) -> ListEntry | None:
     """Return the first matching constraint, preferring the ones that are shown.
 
     Without a plan there is none: drawing must not make one.
@@ -155,13 +155,13 @@ def _first(
         is_meant: Whether a constraint matches.
     """
     places = _matching(armature, is_meant)
-    shown = (place for place in places if settings(place[0]).active_index == place[1])
+    shown = (entry for entry in places if settings(entry[0]).active_index == entry[1])
     return next(shown, places[0] if places else None)
 
 
 def _matching(
     armature: bpy.types.Object | None, is_meant: Callable[[ChainPlan], bool]
-) -> list[Place]:
+) -> list[ListEntry]:
     known = planner.known()
     return [
         (chain.rig.object, chain.item)
@@ -195,9 +195,9 @@ def follow(depsgraph: bpy.types.Depsgraph) -> None:
         return
     uid, fabrik = session_uid(armature), settings(armature)
     is_chosen = before is not None and before.armature == uid and before.item != fabrik.active_index
-    place = None if is_chosen or _is_loaded else selected_place(context)
-    if place is not None and fabrik.active_index != place[1]:
-        fabrik.active_index = place[1]
+    entry = None if is_chosen or _is_loaded else selected_entry(context)
+    if entry is not None and fabrik.active_index != entry[1]:
+        fabrik.active_index = entry[1]
     _seen, _is_loaded = Seen(selection, uid, *_shown_in(fabrik)), False
 
 

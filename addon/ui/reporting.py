@@ -49,7 +49,7 @@ def fitting(text: str, fits: Callable[[str], bool]) -> str:
     for part in PARTS.findall(text):
         words += len(part)
         ends.append(words)
-    for places in ([found.end() for found in SENTENCE.finditer(text)], ends):
+    for places in ([match.end() for match in SENTENCE.finditer(text)], ends):
         for end in sorted(places, reverse=True):
             brief = f"{text[:end].rstrip(' .,:;')} …"
             if fits(brief):

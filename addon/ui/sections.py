@@ -56,7 +56,7 @@ class Section(NamedTuple):
             header, so that a closed section tells whether it has an effect.
     """
 
-    place: int
+    order: int
     title: str
     draw: Callable[[Layout, bpy.types.Object, FabrikConstraint], None]
     is_for: Callable[[str], bool]
@@ -101,7 +101,7 @@ def draw_sections(layout: Layout, armature: bpy.types.Object, item: FabrikConstr
 
 def _sections_of(item: FabrikConstraint) -> list[Section]:
     shown = [section for section in SECTIONS if section.is_for(item.solver)]
-    return sorted(shown, key=lambda section: section.place)
+    return sorted(shown, key=lambda section: section.order)
 
 
 def _draw_panel(layout: Layout, item: FabrikConstraint, section: Section) -> Layout | None:

@@ -41,7 +41,7 @@ def is_clickable(ob: bpy.types.Object, name: str) -> bool:
     # Since 5.0 pose bones are hidden in Pose Mode, before that their bones.
     owner: Any = posed if hasattr(posed, "hide") else posed.bone
     homes = posed.bone.collections
-    return not owner.hide and (not homes or any(one.is_visible_effectively for one in homes))
+    return not owner.hide and (not homes or any(home.is_visible_effectively for home in homes))
 
 
 def _select_bones(

@@ -136,7 +136,7 @@ class _PoseBake(Bake[Recording, tuple[Verification, list[str]], BakeResult]):
         if not acting([s.armature for s in self._selections]) <= baked:
             return False
         parts = zip(self._selections, live.armatures, self._keys, strict=True)
-        return all(are_as_recorded(one, own, live, keys) for one, own, keys in parts)
+        return all(are_as_recorded(one, channels, live, keys) for one, channels, keys in parts)
 
     def _record(self) -> Generator[float, None, Recording]:
         return self._recording or (yield from self._play())
@@ -144,11 +144,11 @@ class _PoseBake(Bake[Recording, tuple[Verification, list[str]], BakeResult]):
     def _write(self, live: Recording) -> Iterator[None]:
         for selection, recorded in zip(self._selections, live.armatures, strict=True):
             self._keys.append([])
-            for one in _keys(selection, recorded, live, self._options):
-                self._keys[-1].append(one)
+            for key in _keys(selection, recorded, live, self._options):
+                self._keys[-1].append(key)
                 yield
-        for selection, own in zip(self._selections, self._keys, strict=True):
-            write(selection, own)
+        for selection, keys in zip(self._selections, self._keys, strict=True):
+            write(selection, keys)
 
     @contextmanager
     def _off(self) -> Iterator[None]:
@@ -170,17 +170,19 @@ class _PoseBake(Bake[Recording, tuple[Verification, list[str]], BakeResult]):
         ]
 
     def _settle(
-        self, live: Recording, found: tuple[Verification, list[str]], drafts: Sequence[Draft]
+        self, live: Recording, comparison: tuple[Verification, list[str]], drafts: Sequence[Draft]
     ) -> BakeResult:
-        before, (verification, still_active) = working(), found
-        for selection, own, draft in zip(self._selections, self._keys, drafts, strict=True):
+        before, (verification, still_active) = working(), comparison
+        for selection, channel_keys, draft in zip(
+            self._selections, self._keys, drafts, strict=True
+        ):
             if self._options.is_new or not draft.has_old:
                 draft.keep()
             else:
                 draft.drop()
-                write(selection, own)
+                write(selection, channel_keys)
             settle(selection, self._options.afterwards, live.times[0])
-        keys = [one for own in self._keys for one in own]
+        keys = [one for channel_keys in self._keys for one in channel_keys]
         return BakeResult(
             sum(len(selection.items) for selection in self._selections),
             sum(len(one.times) * len(one.values) for one in keys),
@@ -202,17 +204,17 @@ def _keys(
     for channel, numbers in zip(selection.channels, recorded.numbers, strict=True):
         name, size = channel_of(channel.mode)
         driven = np.zeros((len(channel.bones), size), bool)
-        for place, indices in enumerate(channel.driven):
-            driven[place, list(indices)] = True
+        for index, indices in enumerate(channel.driven):
+            driven[index, list(indices)] = True
         numbers = continuous(channel.mode, numbers, driven)
-        for place, bone in enumerate(channel.bones):
-            column = numbers[:, place]
+        for index, bone in enumerate(channel.bones):
+            column = numbers[:, index]
             standing = places
             if options.error > 0.0:
                 most = max(0.0, options.error - ROUNDING)
                 reach = selection.chain_lengths[bone]
                 standing = simplified(channel.mode, column, places, most, reach)
-            free = [i for i in range(size) if not driven[place, i]]
+            free = [i for i in range(size) if not driven[index, i]]
             yield ChannelKeys(
                 selection.names[bone],
                 name,
@@ -251,8 +253,8 @@ def are_as_recorded(
     for channel, numbers in zip(selection.channels, recorded.numbers, strict=True):
         if any(channel.driven):
             return False
-        for place in range(len(channel.bones)):
-            one, column = next(pending), numbers[:, place]
+        for index in range(len(channel.bones)):
+            one, column = next(pending), numbers[:, index]
             path = pose_bones(armature)[one.bone].path_from_id(one.name)
             played = np.empty_like(column)
             for i in range(column.shape[1]):
@@ -276,10 +278,10 @@ def write(selection: BakeSelection, keys: Sequence[ChannelKeys]) -> None:
     """Insert the keys of one armature into its active action."""
     curves = ActiveCurves(selection.armature)
     bones = pose_bones(selection.armature)
-    for one in keys:
-        path = bones[one.bone].path_from_id(one.name)
-        for i, values in one.values.items():
-            put_keys(curves.at(path, i, one.bone), one.times, values, one.slopes.get(i))
+    for key in keys:
+        path = bones[key.bone].path_from_id(key.name)
+        for i, values in key.values.items():
+            put_keys(curves.at(path, i, key.bone), key.times, values, key.slopes.get(i))
 
 
 def settle(selection: BakeSelection, afterwards: str, time: float) -> None:

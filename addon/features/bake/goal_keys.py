@@ -76,7 +76,7 @@ class TargetChannel:
         curves = ActiveCurves(self.owner.id_data)
         path = self.owner.path_from_id(self.name)
         group = self.owner.name if isinstance(self.owner, bpy.types.PoseBone) else ""
-        times = [float(frames[place]) for place in places]
+        times = [float(frames[index]) for index in places]
         for i in range(rows.shape[1]):
             values, steep = rows[places, i].tolist(), slope[places, i].tolist()
             put_keys(curves.at(path, i, group), times, values, steep)
@@ -92,8 +92,10 @@ def target_channels(chain: ChainPlan, distance: float, angle: float) -> list[Tar
         angle: Maximum error of the rotation, in radians.
     """
     owner = owner_of(cast(Point, chain.target))
-    place = TargetChannel(owner, LOCATION, distance)
-    return [place, TargetChannel(owner, mode_of(owner), angle)] if chain.has_hand else [place]
+    locations = TargetChannel(owner, LOCATION, distance)
+    return (
+        [locations, TargetChannel(owner, mode_of(owner), angle)] if chain.has_hand else [locations]
+    )
 
 
 @contextmanager
@@ -154,17 +156,17 @@ def lifted_controls(chains: Sequence[ChainPlan], distance: float) -> list[Lifted
     Raises:
         ProblemError: If one of them cannot be moved.
     """
-    found: dict[tuple[int, int], LiftedControl] = {}
+    lifted: dict[tuple[int, int], LiftedControl] = {}
     for chain in chains:
         tied = ((chain.target, chain.target_tie, False), (chain.pole, chain.pole_tie, True))
         for point, tie, is_pole in tied:
             if point is not None and tie is not None:
                 refuse_unmovable(point, turns=False)
                 channel = TargetChannel(owner_of(point), LOCATION, distance)
-                found.setdefault(
+                lifted.setdefault(
                     (point.uid, point.bone), LiftedControl(chain.item, is_pole, channel)
                 )
-    return list(found.values())
+    return list(lifted.values())
 
 
 class TargetBakeResult(NamedTuple):
@@ -264,12 +266,12 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         """Return the evaluated root and tip of each chain in world space."""
         evaluated = self.armatures[0].evaluated_get(cast(Any, self.layer.depsgraph))
         bones = pose_bones(evaluated)
-        found: list[Any] = []
-        for chain in self._chains([*self._feet, *(one.item for one in self._lifted)]):
+        rows: list[Any] = []
+        for chain in self._chains([*self._feet, *(control.item for control in self._lifted)]):
             names = chain.rig.names
             places = bones[names[chain.bones[0]]].head, chain.posed_tip(bones)
-            found.append([vector(evaluated.matrix_world @ place) for place in places])
-        return np.array(found)
+            rows.append([vector(evaluated.matrix_world @ place) for place in places])
+        return np.array(rows)
 
     def _chains(self, items: Iterable[int]) -> list[ChainPlan]:
         known = {chain.item: chain for chain in chains_in(self.armatures[0])}
@@ -297,9 +299,9 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         return float(apart[..., 1].max()), float(most[worst]), self.frames[worst]
 
     def _settle(
-        self, live: list[Numbers], found: tuple[float, float, int], drafts: Sequence[Draft]
+        self, live: list[Numbers], comparison: tuple[float, float, int], drafts: Sequence[Draft]
     ) -> TargetBakeResult:
         for draft in drafts:
             draft.keep()
-        most = len(self.frames) * sum(len(one.rows[0]) for one in self._channels)
-        return TargetBakeResult(len(self._feet), sum(self._key_counts), most, *found)
+        most = len(self.frames) * sum(len(channel.rows[0]) for channel in self._channels)
+        return TargetBakeResult(len(self._feet), sum(self._key_counts), most, *comparison)

@@ -102,8 +102,8 @@ def load(path: Path, digest: bytes, selections: Sequence[BakeSelection], frames:
         with path.open("rb") as file:
             # Incompressible data becomes slightly longer.
             blob = file.read(size_limit + size_limit // 64 + 1024)
-        own, selection, start, payload = FORM.opened(blob, size_limit)
-        if own != digest:
+        stored_digest, selection, start, payload = FORM.opened(blob, size_limit)
+        if stored_digest != digest:
             raise ProblemError(
                 "“{path}” was recorded from another file, or before the file was saved "
                 "again: record it again",
@@ -203,5 +203,5 @@ def _ranges(frames: list[int]) -> Message:
     """Return the first consecutive frames as text."""
     last = next((i for i in range(1, len(frames)) if frames[i] != frames[i - 1] + 1), len(frames))
     first, end = frames[0], frames[last - 1]
-    found = msg("{first}–{end}", first=first, end=end) if last > 1 else msg("{first}", first=first)
-    return found if last == len(frames) else msg("{ranges} and more", ranges=found)
+    text = msg("{first}–{end}", first=first, end=end) if last > 1 else msg("{first}", first=first)
+    return text if last == len(frames) else msg("{ranges} and more", ranges=text)

@@ -74,8 +74,8 @@ class Bake(Generic[Recorded, Comparison, Result]):
                         played = yield from _progress(again, RECORDED_PROGRESS, end)
                     if self.stays_on:
                         over = yield from _progress(self._play(), VERIFIED_PROGRESS, 1.0)
-                found = self._compare(live, played, over)
-            return self._settle(live, found, drafts)
+                comparison = self._compare(live, played, over)
+            return self._settle(live, comparison, drafts)
 
     def _record(self) -> Generator[float, None, Recorded]:
         """Play the range, sample what gets keys, and return the recording."""
@@ -101,7 +101,7 @@ class Bake(Generic[Recorded, Comparison, Result]):
         """Compare the live range with the played keys, and with the constraints on top of these."""
         raise NotImplementedError
 
-    def _settle(self, live: Recorded, found: Comparison, drafts: Sequence[Draft]) -> Result:
+    def _settle(self, live: Recorded, comparison: Comparison, drafts: Sequence[Draft]) -> Result:
         """Keep or drop the drafts, and return the result."""
         raise NotImplementedError
 
@@ -130,7 +130,9 @@ class Draft:
         self._slot = getattr(data, "action_slot_handle", 0)
         # By path: dependency drivers may be added and removed meanwhile.
         drivers: Any = data.drivers if data else ()
-        self._driven = {(one.data_path, one.array_index) for one in drivers if not one.mute}
+        self._driven = {
+            (driver.data_path, driver.array_index) for driver in drivers if not driver.mute
+        }
         name = self._old.name if self._old else armature.name
         animation.copy_action(armature, f"{name} Baked")
 

@@ -97,7 +97,7 @@ def select(refs: Sequence[ConstraintRef]) -> tuple[list[BakeSelection], list[str
             working.setdefault(ob, []).append(chain)
     if not working:
         raise ProblemError(problem)
-    return [_picked(ob, own) for ob, own in working.items()], left_out
+    return [_picked(ob, indices) for ob, indices in working.items()], left_out
 
 
 def _with_partners(refs: Sequence[ConstraintRef]) -> list[ConstraintRef]:
@@ -106,13 +106,13 @@ def _with_partners(refs: Sequence[ConstraintRef]) -> list[ConstraintRef]:
         if (ob, i) in result:
             continue
         units = planner.current().units_of.get(ob.session_uid, [])
-        items, bones, found = {i}, set[int](), 0
-        while found < len(items) + len(bones):
-            found = len(items) + len(bones)
+        items, bones, count = {i}, set[int](), 0
+        while count < len(items) + len(bones):
+            count = len(items) + len(bones)
             for unit in units:
-                own = _items_of(unit)
-                if own & items or bones & set(unit.bones):
-                    items |= own
+                unit_items = _items_of(unit)
+                if unit_items & items or bones & set(unit.bones):
+                    items |= unit_items
                     bones |= set(unit.bones)
         result.update(dict.fromkeys((ob, item) for item in sorted(items)))
     return list(result)
@@ -190,20 +190,21 @@ def _channels(rig: Skeleton, bones: list[int], more: set[int]) -> list[BakedChan
     modes = integers(pose_bones(rig.object), "rotation_mode")
     count = len(rig.names)
     grouped: dict[int, list[int]] = {}
-    for place, bone in enumerate(bones):
+    for index, bone in enumerate(bones):
         _refuse_animated_mode(rig, bone, animated)
         kinds = [modes[bone], *(kind for n, kind in enumerate(KINDS) if n * count + bone in more)]
         for kind in kinds:
-            grouped.setdefault(kind, []).append(place)
+            grouped.setdefault(kind, []).append(index)
     return [
         BakedChannel(
             mode,
-            tuple(own),
+            tuple(bones_of_mode),
             tuple(
-                tuple(animated.numbers(rig.names[bones[p]], channel_of(mode)[0])[1]) for p in own
+                tuple(animated.numbers(rig.names[bones[p]], channel_of(mode)[0])[1])
+                for p in bones_of_mode
             ),
         )
-        for mode, own in grouped.items()
+        for mode, bones_of_mode in grouped.items()
     ]
 
 

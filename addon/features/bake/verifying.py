@@ -102,12 +102,12 @@ def _differences(
         b: The other one.
         measured: Returns the differences, given the matrices of some frames in world space.
     """
-    found = np.zeros(a.matrices.shape[:2])
+    differences = np.zeros(a.matrices.shape[:2])
     other = (a.matrices != b.matrices).any(axis=(1, 2, 3)) | (a.worlds != b.worlds).any(axis=(1, 2))
     if other.any():
         worlds = [t.worlds[other, None] @ t.matrices[other].astype(np.float64) for t in (a, b)]
-        found[other] = measured(*worlds)
-    return found
+        differences[other] = measured(*worlds)
+    return differences
 
 
 def _distances(
@@ -145,8 +145,8 @@ def still_posed(
     frames = list(keyed)
     return [
         {
-            selection.bones[place]
-            for place, off in _channel_errors(selection, a, b)
+            selection.bones[index]
+            for index, off in _channel_errors(selection, a, b)
             if off[frames].max() > error + EXACT
         }
         for selection, a, b in zip(selections, live.armatures, left.armatures, strict=True)
@@ -162,9 +162,9 @@ def _channel_errors(
     """
     for channel, live, baked in zip(selection.channels, a.numbers, b.numbers, strict=True):
         size = channel_of(channel.mode)[1]
-        for place, bone in enumerate(channel.bones):
-            free = [i for i in range(size) if i not in channel.driven[place]]
-            given = live[:, place]
+        for index, bone in enumerate(channel.bones):
+            free = [i for i in range(size) if i not in channel.driven[index]]
+            given = live[:, index]
             other = given.copy()
-            other[:, free] = baked[:, place][:, free]
+            other[:, free] = baked[:, index][:, free]
             yield bone, errors(channel.mode, given, other, selection.chain_lengths[bone])

@@ -43,10 +43,10 @@ def remove(armature: bpy.types.Object, keep_controls: bool = False) -> int:
         for ob, bone in ((part.target, part.subtarget), (part.pole, part.pole_bone))
         if ob is not None
     ]
-    own = character.controls
-    edited = () if keep_controls else {ob for ob, bone in ends if bone and ob != own}
-    if own is not None:
-        settings(own).is_control = True  # Files of earlier versions do not have it.
+    controls = character.controls
+    edited = () if keep_controls else {ob for ob, bone in ends if bone and ob != controls}
+    if controls is not None:
+        settings(controls).is_control = True  # Files of earlier versions do not have it.
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
     with staged(layer, [*edited]) if edited else nullcontext():
         count = 0

@@ -162,15 +162,15 @@ def _is_driven_over_time(
     if not paths:
         return False
     length = scene.frame_end - scene.frame_start
-    found: set[tuple[float, ...]] = set()
+    poses: set[tuple[float, ...]] = set()
     with returning(scene, cast(bpy.types.ViewLayer, bpy.context.view_layer), in_any_case=True):
         for k in range(SAMPLES):
             go_to(scene.frame_start + round(length * k / (SAMPLES - 1)))
             layer = updated()
-            found.add(
+            poses.add(
                 tuple([cast(Any, ob.evaluated_get(layer)).path_resolve(p)[i] for ob, p, i in paths])
             )
-    return len(found) > 1
+    return len(poses) > 1
 
 
 def _action_ends(ob: bpy.types.Object, bones: set[str]) -> Iterator[float]:

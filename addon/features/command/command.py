@@ -140,8 +140,8 @@ def _run(args: Any) -> int:
     with replaced(output) as draft:
         take = None
         if args.merge:
-            found = [parts.load(path, digest, picks, options.frames) for path in args.merge]
-            take = parts.joined(found, picks, options.frames)
+            recordings = [parts.load(path, digest, picks, options.frames) for path in args.merge]
+            take = parts.joined(recordings, picks, options.frames)
         elif processes > 1:
             take = _recorded_elsewhere(args, processes, picks, options.frames, is_as_saved)
         elif args.part is not None:
@@ -180,14 +180,14 @@ def _simulate_outdated(file: Path, processes: int) -> bool:
     from ..simulation import simulate
 
     scene, layer = bpy.context.scene, cast(bpy.types.ViewLayer, bpy.context.view_layer)
-    outdated = simulate.stale(layer)
+    outdated = simulate.outdated_armatures(layer)
     if not outdated:
         return False
     _print("Simulating what is outdated")
     if processes > 1 and len(outdated) > 1:
         with TemporaryDirectory() as folder:
             jobs.simulate_outdated(file, Path(folder), processes, outdated)
-    if left := simulate.stale(layer):
+    if left := simulate.outdated_armatures(layer):
         for reason in _with_progress(simulate.simulate(scene, layer, left)).refused:
             _print(f"{reason}.")
     return True
@@ -241,21 +241,21 @@ def _constraints(layer: bpy.types.ViewLayer, names: Sequence[str] | None) -> lis
     """Return all constraints of a view layer, or those of some names, as armature and index."""
     from ..bake import selecting
 
-    found = selecting.all_constraints(armatures_of(layer))
+    constraints = selecting.all_constraints(armatures_of(layer))
     if not names:
-        return found
+        return constraints
     known: dict[str, list[ConstraintRef]] = {}
-    for ob, i in found:
+    for ob, i in constraints:
         name = settings(ob).constraints[i].name
         for key in (name, f"{ob.name}/{name}"):
             known.setdefault(key, []).append((ob, i))
     for name in names:
         if name not in known:
-            there = [f"{ob.name}/{settings(ob).constraints[i].name}" for ob, i in found]
+            there = [f"{ob.name}/{settings(ob).constraints[i].name}" for ob, i in constraints]
             choice = f"choose from {listed(there)}" if there else "the file has no constraints"
             raise ProblemError(f"There is no constraint “{name}”: {choice}")
     selected = {(ob.name, i) for name in names for ob, i in known[name]}
-    return [(ob, i) for ob, i in found if (ob.name, i) in selected]
+    return [(ob, i) for ob, i in constraints if (ob.name, i) in selected]
 
 
 def _with_progress(work: Generator[float, None, Any]) -> Any:

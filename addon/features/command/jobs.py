@@ -82,8 +82,8 @@ def record(
         ]
     )
     digest = parts.digest_of(file)
-    found = [parts.load(path, digest, selections, frames) for path in paths]
-    recording = parts.joined(found, selections, frames)
+    recordings = [parts.load(path, digest, selections, frames) for path in paths]
+    recording = parts.joined(recordings, selections, frames)
     recording.is_foreign = False
     return recording
 
@@ -119,8 +119,8 @@ def save_histories(path: Path, armatures: Iterable[bpy.types.Object]) -> None:
     """Write the simulations of armatures, as `simulate_outdated` reads them."""
     kept = {}
     for armature in armatures:
-        own = [one.owner for one in history.owners(armature)]
-        whole = {owner: history.stored(armature, owner).decode() for owner in own}
+        owners = [one.owner for one in history.owners(armature)]
+        whole = {owner: history.stored(armature, owner).decode() for owner in owners}
         group = simulation_of(armature)
         kept[armature.name] = (group.frame_start, group.frame_end, whole)
     path.write_text(json.dumps(kept), encoding="utf-8")

@@ -56,10 +56,10 @@ def save_proven(path: Path, is_compressed: bool, armatures: Iterable[bpy.types.O
 
 def _curves_of(armature: bpy.types.Object) -> list[tuple[str, int, int]]:
     """Return the path, the index and a checksum of the keys of each F-curve of an object."""
-    found: list[tuple[str, int, int]] = []
+    signatures: list[tuple[str, int, int]] = []
     for curve in animation.all_curves(armature):
         points = curve.keyframe_points
         places = array("f", bytes(8 * len(points)))
         points.foreach_get("co", places)
-        found.append((curve.data_path, curve.array_index, crc32(places.tobytes())))
-    return sorted(found)
+        signatures.append((curve.data_path, curve.array_index, crc32(places.tobytes())))
+    return sorted(signatures)

@@ -69,12 +69,12 @@ def draw_bone(layout: Layout, context: bpy.types.Context, bone: str) -> None:
     """Draw the constraints whose tip is a bone of the active object, or a button to add one."""
     armature = cast(bpy.types.Object, context.object)
     fabrik = settings(armature)
-    own = [i for i, item in enumerate(fabrik.constraints) if item.bone == bone]
-    if not own:
+    of_bone = [i for i, item in enumerate(fabrik.constraints) if item.bone == bone]
+    if not of_bone:
         layout.operator("fabrik.constraint_add", icon="ADD")
         draw_sentence(layout, context, posed_by(armature, bone))
         return
-    if own != [fabrik.active_index]:
+    if of_bone != [fabrik.active_index]:
         layout.template_list(
             "FABRIK_UL_bone_constraints",
             bone,
@@ -84,7 +84,7 @@ def draw_bone(layout: Layout, context: bpy.types.Context, bone: str) -> None:
             "active_index",
             rows=2,
         )
-    if fabrik.active_index in own:
+    if fabrik.active_index in of_bone:
         _draw_active(layout, context, armature)
 
 

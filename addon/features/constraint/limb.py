@@ -120,18 +120,20 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         selected: Any = [active, *(context.selected_pose_bones or ())]
         names = [bone.name for bone in selected if bone.id_data == armature]
         ends = find_limbs(armature, names, self.use_finger)
-        own, is_hand = ends[0]
+        first_limb, is_hand = ends[0]
         self._forget_other()
         if not self.properties.is_property_set("use_rotation"):
             self.use_rotation = is_hand
         if not self.properties.is_property_set("chain_count"):
-            self.chain_count = len(own.bones)
+            self.chain_count = len(first_limb.bones)
         if not self.properties.is_property_set("controls") and uneditable_problem(armature):
             self.controls = "EMPTY"
-        found = dict.fromkeys(limb for limb, _ in ends)
-        if self.chain_count not in (0, len(own.bones)):
-            found = dict.fromkeys(_with_length(armature, limb, self.chain_count) for limb in found)
-        limbs = [*found]
+        distinct = dict.fromkeys(limb for limb, _ in ends)
+        if self.chain_count not in (0, len(first_limb.bones)):
+            distinct = dict.fromkeys(
+                _with_length(armature, limb, self.chain_count) for limb in distinct
+            )
+        limbs = [*distinct]
         notes: list[str] = []
         for limb in [*limbs] if self.use_both_sides else ():
             other = other_limb(armature, limb)

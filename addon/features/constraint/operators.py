@@ -26,7 +26,7 @@ from ...plan.registry import MOTIONS
 from ...settings.definitions import defined
 from ...settings.properties import SOLVER_ITEMS, FabrikConstraint, settings
 from ...ui.adding import AddWithTargetOperator, MakingControls, Selection, known_objects
-from ...ui.following import Place, places_of
+from ...ui.following import ListEntry, entries_of
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
 from ...ui.registering import registering
 from ...ui.removing import KEEP_CONTROLS, Removing, select_remaining
@@ -115,8 +115,10 @@ class FABRIK_OT_constraint_add(AddWithTargetOperator, bpy.types.Operator):
         tip: Any = context.active_pose_bone
         planner.discard_if_outdated()  # Bones may have been renamed.
         rig = skeleton_of(tip.id_data)
-        own = limb_length(rig, rig.index[tip.name])
-        is_chosen = self.properties.is_property_set("chain_count") and self.chain_count != own
+        limb_bones = limb_length(rig, rig.index[tip.name])
+        is_chosen = (
+            self.properties.is_property_set("chain_count") and self.chain_count != limb_bones
+        )
         self._count = self.chain_count if is_chosen else None
         done = super().work(context)
         self.chain_count = cast(Any, editing.active_constraint(tip.id_data)).chain_count
@@ -157,12 +159,14 @@ class FABRIK_OT_constraint_remove(Removing, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Remove the active constraint."""
         armature = active_armature(context)
-        place = armature, settings(armature).active_index
-        (name,) = _remove(context, [place], self.keep_controls)
+        entry = armature, settings(armature).active_index
+        (name,) = _remove(context, [entry], self.keep_controls)
         return msg("Removed “{name}”: its bones return to their FK pose", name=name)
 
 
-def _remove(context: bpy.types.Context, places: Sequence[Place], keep_controls: bool) -> list[str]:
+def _remove(
+    context: bpy.types.Context, places: Sequence[ListEntry], keep_controls: bool
+) -> list[str]:
     """Remove constraints, select their tips if nothing else is left, and return their names.
 
     Raises:
@@ -179,7 +183,7 @@ def _remove(context: bpy.types.Context, places: Sequence[Place], keep_controls: 
 
 def _clear_refusal(context: bpy.types.Context) -> str:
     """Ask for selected bones with constraints."""
-    if context.mode != "POSE" or not places_of(context.selected_pose_bones or ()):
+    if context.mode != "POSE" or not entries_of(context.selected_pose_bones or ()):
         return msg("Select bones with FABRIK IK in Pose Mode")
     return ""
 
@@ -200,7 +204,7 @@ class FABRIK_OT_ik_clear(Removing, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Remove them."""
         bones: list[Any] = list(context.selected_pose_bones or ())
-        places = places_of(bones)
+        places = entries_of(bones)
         for armature in {ob for ob, _ in places}:
             if problem := linked_problem(armature) or tweak_problem(armature):
                 raise ProblemError(problem)

@@ -49,7 +49,7 @@ class FABRIK_UL_bone_constraints(ConstraintRows, bpy.types.UIList):  # type: ign
         """Return a flag for each constraint that is shown, and no order."""
         items = getattr(data, name)
         is_own = [item.bone == self.list_id for item in items]
-        return [self.bitflag_filter_item if own else 0 for own in is_own], []
+        return [self.bitflag_filter_item if is_of_bone else 0 for is_of_bone in is_own], []
 
 
 class FABRIK_PT_constraints(bpy.types.Panel):

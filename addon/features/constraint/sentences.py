@@ -109,7 +109,7 @@ def posed_by(armature: bpy.types.Object, bone: str) -> str:
     if known() is None:
         return ""
     chains = chains_in(armature)
-    names = [one.name for one in chains if bone in {one.rig.names[i] for i in one.bones}]
+    names = [chain.name for chain in chains if bone in {chain.rig.names[i] for i in chain.bones}]
     if not names:
         return ""
     return msg(

@@ -93,23 +93,23 @@ class Shot:
             time: The time in frames.
             bones: The number of bones that are posed.
         """
-        found = history.data(self._armature, self.owner)
-        if found is None:
+        record = history.data(self._armature, self.owner)
+        if record is None:
             lack = history.lack(self._armature, self.owner, NOT_SIMULATED)
             return None if lack == history.RUNNING else StartPose((), ORIGIN, lack)
-        if found.blob is not self._blob:
+        if record.blob is not self._blob:
             try:
-                self._poses = unpacked(found.blob)
+                self._poses = unpacked(record.blob)
             except ValueError:
                 self._poses = []
-            self._blob = found.blob
+            self._blob = record.blob
         poses = self._poses
-        if len(poses) != len(found.frames) or len(poses[0].rotations) != bones:
+        if len(poses) != len(record.frames) or len(poses[0].rotations) != bones:
             return StartPose((), ORIGIN, MISMATCH)
-        at = min(max(time - found.start, 0.0), float(found.end - found.start))
-        place = min(int(at), max(len(poses) - 2, 0))
-        pose = _between(poses[place], poses[min(place + 1, len(poses) - 1)], at - place)
-        return StartPose(pose.rotations, pose.location, history.note(found, time))
+        at = min(max(time - record.start, 0.0), float(record.end - record.start))
+        index = min(int(at), max(len(poses) - 2, 0))
+        pose = _between(poses[index], poses[min(index + 1, len(poses) - 1)], at - index)
+        return StartPose(pose.rotations, pose.location, history.note(record, time))
 
 
 def _between(a: StoredPose, b: StoredPose, share: float) -> StoredPose:

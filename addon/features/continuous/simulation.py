@@ -50,15 +50,15 @@ class ShotSimulation:
     def inputs(self) -> object:
         """Return the joint settings of the bones; the constraint's settings count anyway."""
         unit = self._unit(planner.current())
-        found: list[object] = []
+        values: list[object] = []
         if unit is None:
-            return found
+            return values
         bones = pose_bones(self._armature)
         for posed in [bones[unit.rig.names[bone]] for bone in unit.bones]:
-            found.append(values_of(posed.fabrik_joint))
+            values.append(values_of(posed.fabrik_joint))
             if posed.fabrik_joint.limit_type == "BLENDER":
-                found.append(tuple(ik_settings(posed)))
-        return found
+                values.append(tuple(ik_settings(posed)))
+        return values
 
     def sources(self) -> list[Source]:
         """Return the bones; their constraints and dependencies count with them."""
@@ -123,11 +123,11 @@ def _filled(poses: list[StoredPose | None], bones: int) -> list[StoredPose]:
     last = next((pose for pose in poses if pose is not None), None)
     if last is None:
         last = StoredPose(((1.0, 0.0, 0.0, 0.0),) * bones, (0.0, 0.0, 0.0))
-    found: list[StoredPose] = []
+    filled: list[StoredPose] = []
     for pose in poses:
         last = pose or last
-        found.append(last)
-    return found
+        filled.append(last)
+    return filled
 
 
 def _before(solved: SolvedScene, unit: ShotUnit) -> SolvedScene:
@@ -194,8 +194,8 @@ def shots(armature: bpy.types.Object) -> list[ShotSimulation]:
         if unit.rig.object != armature:
             continue
         if isinstance(unit, TreePlan):
-            own = [i for i in continuous if i in unit.items]
-            continuous = [i for i in continuous if i not in own[1:]]
+            continuous_items = [i for i in continuous if i in unit.items]
+            continuous = [i for i in continuous if i not in continuous_items[1:]]
         elif isinstance(unit, ChainPlan) and unit.problem:
             continuous = [i for i in continuous if i != unit.item]
     return [ShotSimulation(armature, i) for i in continuous]

@@ -75,10 +75,10 @@ def convert_from_blender(
     Raises:
         ProblemError: If none can be converted; nothing has changed then.
     """
-    own = pose_bones(armature)
+    posed = pose_bones(armature)
     refs = [
         (bone.name, name)
-        for bone in own
+        for bone in posed
         if bones is None or bone.name in bones
         for name in ik_names(bone)
     ]
@@ -87,36 +87,37 @@ def convert_from_blender(
             raise ProblemError("The armature has no Inverse Kinematics constraint")
         raise ProblemError("The selected bones have no Inverse Kinematics constraint")
     before = evaluated_pose(armature)
-    frames = other_frames(armature, [own[b].constraints[n] for b, n in refs])
+    frames = other_frames(armature, [posed[b].constraints[n] for b, n in refs])
     earlier = poses_at(armature, frames)
     notes: list[str] = []
     added: list[tuple[str, str]] = []
     for bone, name in refs:
         try:
-            found = _add_own(armature, own[bone], own[bone].constraints[name])
+            lost = _add_own(armature, posed[bone], posed[bone].constraints[name])
         except ProblemError as problem:
             notes.append(str(problem))
             continue
         added.append((bone, name))
-        notes += found
+        notes += lost
     if not added:
         raise ProblemError(joined(" ", [msg("{note}.", note=note) for note in notes]))
     items = settings(armature).constraints
     first = len(items) - len(added)
     replacements = [
-        _own_link(own[b], own[b].constraints[n], items[first + i]) for i, (b, n) in enumerate(added)
+        _own_link(posed[b], posed[b].constraints[n], items[first + i])
+        for i, (b, n) in enumerate(added)
     ]
     for bone, name in added:
         # Disables it. Removing it would remove its drivers as well.
-        own[bone].constraints[name].target = None
+        posed[bone].constraints[name].target = None
     for name in dict.fromkeys(name for new in replacements for name in new.chain.bones):
-        notes += use_native_limits(own[name])
+        notes += use_native_limits(posed[name])
     decide_flexion(armature, replacements, before)
     outcome, off = match_pose(armature, replacements, before, notes)
     for new in replacements:
         notes += _move_animation(armature, new, {**ANIMATED, "mute": "enabled"})
     for bone, name in added:
-        own[bone].constraints.remove(own[bone].constraints[name])
+        posed[bone].constraints.remove(posed[bone].constraints[name])
     settings(armature).active_index = first
     editing.changed(armature)
     bpy.context.view_layer.update()
@@ -176,13 +177,13 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
     Raises:
         ProblemError: If none can be converted; then nothing has changed.
     """
-    own, items = pose_bones(armature), settings(armature).constraints
+    bones, items = pose_bones(armature), settings(armature).constraints
     before = evaluated_pose(armature)
     notes: list[str] = []
     chosen: list[int] = []
     for index in sorted(indices):
         try:
-            refuse_own(items[index], own.get(items[index].bone))
+            refuse_own(items[index], bones.get(items[index].bone))
         except ProblemError as problem:
             notes.append(str(problem))
         else:
@@ -191,13 +192,13 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
         raise ProblemError(joined(" ", [msg("{note}.", note=note) for note in notes]))
     frames = other_frames(armature, [items[index] for index in chosen])
     earlier = poses_at(armature, frames)
-    added = [_add_native(own[items[index].bone], items[index], notes) for index in chosen]
+    added = [_add_native(bones[items[index].bone], items[index], notes) for index in chosen]
     replacements = [
-        _native_link(own[bone], own[bone].constraints[name], items[index])
+        _native_link(bones[bone], bones[bone].constraints[name], items[index])
         for index, (bone, name) in zip(chosen, added, strict=True)
     ]
     for name in dict.fromkeys(name for new in replacements for name in new.chain.bones):
-        notes += set_native_limits(own[name])
+        notes += set_native_limits(bones[name])
     with muting(armature, chosen):
         outcome, off = match_pose(armature, replacements, before, notes)
     back = {ours: theirs for theirs, ours in ANIMATED.items()}
@@ -232,8 +233,8 @@ def _native_link(bone: Any, con: Any, item: Any) -> Replacement:
         """Return the angle between the X axis and the direction of the pole, about the axis."""
         axis = Vector(chain.axis)
         # Native IK keeps the side to which a knee is bent, even if it is bent backward.
-        own = bend_direction([joint.at() for joint in chain.start], chain.axis)
-        side = Vector(own or side_of_bend(chain))
+        bend = bend_direction([joint.at() for joint in chain.start], chain.axis)
+        side = Vector(bend or side_of_bend(chain))
         up: Vector = Quaternion(axis, -angle) @ side
         aside = axis.cross(up)
         x, z = root.col[0].to_3d(), root.col[2].to_3d()

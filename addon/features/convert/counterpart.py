@@ -224,9 +224,9 @@ def use_native_limits(bone: Any) -> list[str]:
     Returns:
         Notes, if that is not possible.
     """
-    found = ik_settings(bone)
+    limits = ik_settings(bone)
     joint: FabrikJoint = bone.fabrik_joint
-    if found.ranges == NOT_LIMITED and found.stiffness == 0.0:
+    if limits.ranges == NOT_LIMITED and limits.stiffness == 0.0:
         return []
     if problem := joints_problem(bone.id_data):
         return [problem]

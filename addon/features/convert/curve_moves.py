@@ -84,14 +84,14 @@ def _line(curve: Any) -> tuple[float, float] | None:
     """Return (a, b) of a driver curve a + b · x; None if it is not linear."""
     if any(x != y for x, y in [tuple(point.co) for point in curve.keyframe_points]):
         return None
-    found = (0.0, 1.0)
+    line = (0.0, 1.0)
     for modifier in [one for one in curve.modifiers if not one.mute]:
-        if modifier.type != "GENERATOR" or modifier.mode != "POLYNOMIAL" or found != (0.0, 1.0):
+        if modifier.type != "GENERATOR" or modifier.mode != "POLYNOMIAL" or line != (0.0, 1.0):
             return None
         if modifier.poly_order != 1 or modifier.use_additive or modifier.use_restricted_range:
             return None
-        found = (modifier.coefficients[0], modifier.coefficients[1])
-    return found
+        line = (modifier.coefficients[0], modifier.coefficients[1])
+    return line
 
 
 def _change_driver(curve: Any, line: tuple[float, float], move: Move) -> None:

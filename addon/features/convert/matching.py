@@ -199,8 +199,8 @@ def _fit(
     after = evaluated_pose(armature)
     for _ in range(MOST_FITS):
         for i, new in enumerate(turning):
-            wanted, found = (joints(armature, new.chain, pose) for pose in (before, after))
-            turn = swivel_angle(found, wanted)
+            wanted, points = (joints(armature, new.chain, pose) for pose in (before, after))
+            turn = swivel_angle(points, wanted)
             steps[i] = _step(turn, remaining[i], steps[i])
             remaining[i] = turn
             new.constraint.pole_angle = _wrapped(new.constraint.pole_angle + steps[i])

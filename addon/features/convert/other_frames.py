@@ -30,18 +30,23 @@ def other_frames(armature: bpy.types.Object, constraints: Iterable[Any]) -> list
         armature: The armature.
         constraints: Its native constraints or ours.
     """
-    found: set[int] = set()
-    ends = [(end, -1) for one in constraints for end in (one.target, one.pole_target) if end]
+    chosen: set[int] = set()
+    ends = [
+        (end, -1)
+        for constraint in constraints
+        for end in (constraint.target, constraint.pole_target)
+        if end
+    ]
     for ob in {armature, *(ob for ob, _ in walk_dependencies(ends, parents))}:
         for curve in animation.all_active_curves(ob):
-            found.update(round(key.co[0]) for key in curve.keyframe_points)
-    if len(found) < 2:
+            chosen.update(round(key.co[0]) for key in curve.keyframe_points)
+    if len(chosen) < 2:
         return []
-    first, last = min(found), max(found)
-    keyed = sorted(found)
+    first, last = min(chosen), max(chosen)
+    keyed = sorted(chosen)
     left = max(MOST - len(keyed), 0)
-    found.update(first + (last - first) * i // (left + 1) for i in range(1, left + 1))
-    frames = sorted(found) if left else [keyed[i * len(keyed) // MOST] for i in range(MOST)]
+    chosen.update(first + (last - first) * i // (left + 1) for i in range(1, left + 1))
+    frames = sorted(chosen) if left else [keyed[i * len(keyed) // MOST] for i in range(MOST)]
     scene = bpy.context.scene
     return [frame for frame in frames if scene is None or frame != scene.frame_current_final]
 
@@ -51,12 +56,12 @@ def poses_at(armature: bpy.types.Object, frames: Sequence[int]) -> list[PoseMatr
     scene, layer = bpy.context.scene, bpy.context.view_layer
     if not frames or scene is None or layer is None:
         return []
-    found: list[PoseMatrices] = []
+    poses: list[PoseMatrices] = []
     with returning(scene, layer, in_any_case=True):
         for frame in frames:
             go_to(frame)
-            found.append(evaluated_pose(armature))
-    return found
+            poses.append(evaluated_pose(armature))
+    return poses
 
 
 def notes_on(
@@ -103,5 +108,5 @@ def notes_on(
     return notes
 
 
-def _is_off(found: Change, size: float) -> bool:
-    return found.moved > NEAR * size or found.turned > 10.0 * NEAR
+def _is_off(change: Change, size: float) -> bool:
+    return change.moved > NEAR * size or change.turned > 10.0 * NEAR

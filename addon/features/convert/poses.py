@@ -120,9 +120,9 @@ def apply_as_fk(
     """
     channels = animation.animated(armature)
     has_changed = is_animated = False
-    own = pose_bones(armature)
+    posed = pose_bones(armature)
     for name in bones:
-        bone = own[name]
+        bone = posed[name]
         mode = mode_of(bone)
         channel, _ = channel_of(mode)
         if any(channels.numbers(name, channel)):

@@ -133,7 +133,7 @@ class ChainDrag:
             if problem:
                 raise ProblemError(problem)
         joints = joints_of(bones, self.bones)
-        asked = [ik_settings(bones[place]) for place, _ in joints.native]
+        asked = [ik_settings(bones[index]) for index, _ in joints.native]
         limits, stiffness = joints.now(asked)
         limits = limits or [None] * len(bones)
         return [self._limit(bone, limit) for bone, limit in zip(self.bones, limits, strict=True)], (

@@ -72,10 +72,10 @@ def projected(displacement: Vec, lock: Lock, axes: Mat3) -> Vec:
 
 def stepped(displacement: Vec, axes: Mat3, step: float) -> Vec:
     """Return a displacement rounded to multiples of a step along some axes."""
-    found = ORIGIN
+    rounded = ORIGIN
     for axis in mat_columns(axes):
-        found = add(found, scaled(axis, round(dot(axis, displacement) / step) * step))
-    return found
+        rounded = add(rounded, scaled(axis, round(dot(axis, displacement) / step) * step))
+    return rounded
 
 
 def on_grid(place: Vec, displacement: Vec, step: float) -> Vec:
@@ -128,10 +128,10 @@ class Typed:
         """
         if not any(self.texts):
             return None
-        found = ORIGIN
+        total = ORIGIN
         for axis, text in zip(free, self.texts, strict=False):
-            found = add(found, scaled(mat_columns(axes)[axis], _number(text)))
-        return found
+            total = add(total, scaled(mat_columns(axes)[axis], _number(text)))
+        return total
 
 
 def _number(text: str) -> float:

@@ -137,6 +137,6 @@ def _free_chain(
 ) -> list[int]:
     """Return the bones to pose in FK when a bone is dragged, root first."""
     up = rig.chain_up(rig.index[bone])
-    start = max((place + 1 for place, i in enumerate(up) if i in posed), default=0)
-    above = [place for place in range(start, len(up) - 1) if rig.names[up[place]] in selected]
+    start = max((index + 1 for index, i in enumerate(up) if i in posed), default=0)
+    above = [index for index in range(start, len(up) - 1) if rig.names[up[index]] in selected]
     return up[min(above, default=start) :]

@@ -95,13 +95,13 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Drag by `value`."""
-        found = self._named(context)
-        if found is None:
+        picked = self._named(context)
+        if picked is None:
             return {"CANCELLED"}
         dragged = None
         try:
-            selected = PoseSelection(context).selected_bones(found[0])
-            dragged = drag.begin(*found, selected, self.as_fk)
+            selected = PoseSelection(context).selected_bones(picked[0])
+            dragged = drag.begin(*picked, selected, self.as_fk)
             dragged.move_by(vector(self.value))
         except ProblemError as problem:
             if dragged is not None:
@@ -167,14 +167,14 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         mouse = (event.mouse_x, event.mouse_y)
         if self.under_mouse:
             mouse = (event.mouse_prev_press_x, event.mouse_prev_press_y)
-            found = _bone_under(context, selection, mouse)
-            if found is None:
+            picked = _bone_under(context, selection, mouse)
+            if picked is None:
                 return {"PASS_THROUGH"}
         else:
-            found = self._named(context)
-            if found is None:
+            picked = self._named(context)
+            if picked is None:
                 return {"CANCELLED"}
-        armature, bone = found
+        armature, bone = picked
         try:
             dragged = drag.begin(armature, bone, selection.selected_bones(armature), self.as_fk)
         except ProblemError as problem:
@@ -263,12 +263,12 @@ def _bone_under(
 ) -> tuple[bpy.types.Object, str] | None:
     """Return the bone under the mouse, as Blender's selection finds it; None if there is none."""
     region: Any = context.region
-    place = (int(mouse[0] - region.x), int(mouse[1] - region.y))
+    pixel = (int(mouse[0] - region.x), int(mouse[1] - region.y))
     selection.clear_bones()
     try:
-        bpy.ops.view3d.select(location=place)
-        found: list[Any] = list(context.selected_pose_bones or ())
-        return (found[0].id_data, found[0].name) if found else None
+        bpy.ops.view3d.select(location=pixel)
+        candidates: list[Any] = list(context.selected_pose_bones or ())
+        return (candidates[0].id_data, candidates[0].name) if candidates else None
     finally:
         selection.restore()
 

@@ -23,15 +23,15 @@ Values = dict[ChannelKey, list[float]]
 
 def posed_channels(chains: Iterable[ChainPlan]) -> list[ChannelKey]:
     """Return the channels that constraints of one armature pose."""
-    found: dict[ChannelKey, None] = {}
+    channels: dict[ChannelKey, None] = {}
     for chain in chains:
         names, count = chain.rig.names, len(chain.rig.names)
         bones = pose_bones(chain.rig.object)
         for i in chain.bones:
-            found[names[i], channel_of(mode_of(bones[names[i]]))[0]] = None
+            channels[names[i], channel_of(mode_of(bones[names[i]]))[0]] = None
         for slot in chain.more:
-            found[names[slot % count], channel_of(KINDS[slot // count])[0]] = None
-    return list(found)
+            channels[names[slot % count], channel_of(KINDS[slot // count])[0]] = None
+    return list(channels)
 
 
 def refuse_driven(armature: bpy.types.Object, channels: Iterable[ChannelKey]) -> None:

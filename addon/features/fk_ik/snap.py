@@ -146,19 +146,19 @@ def on_top(chains: Sequence[ChainPlan]) -> list[int]:
 
     They apply to the snapped pose in the same way, so they are muted while it is determined.
     """
-    own = {chain.item for chain in chains}
+    items = {chain.item for chain in chains}
     bones = {bone for chain in chains for bone in chain.bones}
     units = planner.current().units_of[chains[0].rig.uid]
 
     def has_own(among: Sequence[UnitPlan], shared: set[int]) -> bool:
-        return any(own & set(unit.items) and shared & set(unit.bones) for unit in among)
+        return any(items & set(unit.items) and shared & set(unit.bones) for unit in among)
 
-    found: list[int] = []
+    indices: list[int] = []
     for i, unit in enumerate(units):
         shared = bones & set(unit.bones)
-        if own.isdisjoint(unit.items) and has_own(units[:i], shared):
-            found += () if has_own(units[i + 1 :], shared) else unit.items
-    return found
+        if items.isdisjoint(unit.items) and has_own(units[:i], shared):
+            indices += () if has_own(units[i + 1 :], shared) else unit.items
+    return indices
 
 
 def others_on(chain: ChainPlan, indices: Collection[int]) -> list[str]:

@@ -56,13 +56,13 @@ class FABRIK_OT_switch(Spanning, bpy.types.Operator):
         """Switch those that are not there yet, and select what is animated now."""
         armature = active_armature(context)
         items = settings(armature).constraints
-        found = _reaching(items, chosen(context, armature, self.which))
+        reaching = _reaching(items, chosen(context, armature, self.which))
         first = settings(armature).active_index
-        lead = first if first in found else found[0]
+        lead = first if first in reaching else reaching[0]
         is_to_ik = not is_in_ik(items[lead]) if self.to == "TOGGLE" else self.to == "IK"
-        indices = [i for i in found if is_in_ik(items[i]) != is_to_ik]
+        indices = [i for i in reaching if is_in_ik(items[i]) != is_to_ik]
         if not indices:
-            names = named([items[i].name for i in found])
+            names = named([items[i].name for i in reaching])
             if is_to_ik:
                 raise ProblemError("In IK already at this frame: {names}", names=names)
             raise ProblemError("In FK already at this frame: {names}", names=names)
@@ -91,14 +91,14 @@ def _reaching(items: ItemList[FabrikConstraint], indices: Sequence[int]) -> list
     Raises:
         ProblemError: If none can.
     """
-    found = [i for i in indices if reaches(items[i].solver)]
-    if not found:
+    reaching = [i for i in indices if reaches(items[i].solver)]
+    if not reaching:
         raise ProblemError(
             "“{chain}” does not reach a target, so that no position of its target defines a "
             "pose: choose another constraint",
             chain=items[indices[0]].name,
         )
-    return found
+    return reaching
 
 
 def _animated(
@@ -120,18 +120,18 @@ def _animated(
 
 def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
     # Drawing must not make a plan.
-    found = [] if planner.known() is None else selected_in(bpy.context, armature)
+    indices = [] if planner.known() is None else selected_in(bpy.context, armature)
     fabrik = settings(armature)
     # One that was chosen in the list, and not by selecting, is meant alone.
-    is_one = len(found) < 2 or fabrik.active_index not in found
+    is_one = len(indices) < 2 or fabrik.active_index not in indices
     which = "ACTIVE" if is_one else "SELECTED"
     states = {
-        is_in_ik(one) for one in ([item] if is_one else [fabrik.constraints[i] for i in found])
+        is_in_ik(one) for one in ([item] if is_one else [fabrik.constraints[i] for i in indices])
     }
     column = layout.column(align=True)
     toggle = column.row(align=True)
     for to, is_ik in (("FK", False), ("IK", True)):
-        text = to if is_one else f"{to} ({len(found)})"
+        text = to if is_one else f"{to} ({len(indices)})"
         # Where the selected limbs differ, neither is pressed.
         button = toggle.operator(
             "fabrik.switch", text=text, translate=False, depress=states == {is_ik}

@@ -306,7 +306,7 @@ def _start(chain: ChainPlan, indices: Sequence[int]) -> int:
         if isinstance(unit, TreePlan) and chain in unit.chains:
             others = [c for c in unit.chains if c is not chain and (c.item in indices or is_on(c))]
             shared = {bone for other in others for bone in other.bones}
-            places = [place for place, bone in enumerate(chain.bones) if bone in shared]
+            places = [index for index, bone in enumerate(chain.bones) if bone in shared]
             return places[-1] + 1 if places else 0
     return 0
 

@@ -74,13 +74,13 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
     if span.is_keyed:
         refuse_unkeyable(armature)
     with restored_frame(span):
-        expected, found = _shown(armature, chains, channels, span)
+        expected, values = _shown(armature, chains, channels, span)
         before = fk_values(armature, channels)
         if not span.is_range:
-            apply_pose(armature, found[0])
+            apply_pose(armature, values[0])
         with keeping_unkeyed([armature], span):
             if span.is_keyed:
-                _key(armature, span, found, before)
+                _key(armature, span, values, before)
             if span.switches:
                 for index in indices:
                     key_influence(armature, index, span, is_on=False)
@@ -107,7 +107,7 @@ def _shown(
 ) -> tuple[list[PosePoints], list[Values]]:
     """Return the solved pose of each frame, and its channel values without layers on top."""
     poses: list[PosePoints] = []
-    found: list[Values] = []
+    values: list[Values] = []
     layers = on_top(chains)
     for _ in span.visit():
         idle = [chain.item for chain in chains if not is_on(chain)]
@@ -116,10 +116,10 @@ def _shown(
             if layers:
                 with muting(armature, layers):
                     updated()
-                    found.append(shown_values(armature, channels))
+                    values.append(shown_values(armature, channels))
             else:
-                found.append(shown_values(armature, channels))
-    return poses, found
+                values.append(shown_values(armature, channels))
+    return poses, values
 
 
 def _why_not_fk(chain: ChainPlan, is_rounded: bool, indices: Sequence[int]) -> str:
@@ -133,11 +133,11 @@ def _why_not_fk(chain: ChainPlan, is_rounded: bool, indices: Sequence[int]) -> s
     return ROUNDED if is_rounded else WHY_NOT_FK
 
 
-def _key(armature: bpy.types.Object, span: Span, found: Sequence[Values], before: Values) -> None:
+def _key(armature: bpy.types.Object, span: Span, solved: Sequence[Values], before: Values) -> None:
     """Insert keys with the values of each frame."""
     for (name, channel), outside in before.items():
         bone = pose_bones(armature)[name]
-        rows = [values[name, channel] for values in found]
+        rows = [values[name, channel] for values in solved]
         if channel not in OTHERS:
             rows = continuous(mode_of(bone), rows)
         columns = list(zip(*rows, strict=True))

@@ -3,7 +3,7 @@
 from ...plan.registry import Feature
 from ...settings.definitions import group
 from . import operators
-from .follow import MOTION, FabrikFollow
+from .free_chain import MOTION, FabrikFollow
 
 FEATURE = Feature(
     groups=(FabrikFollow,),

@@ -11,7 +11,7 @@ from ...ui.layout import Layout
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section
 from ..simulation import history
-from .follow import follow_of, heads
+from .free_chain import free_chain_settings, heads
 
 
 class FABRIK_OT_follow_add(AddWithTargetOperator, bpy.types.Operator):
@@ -33,7 +33,7 @@ class FABRIK_OT_follow_add(AddWithTargetOperator, bpy.types.Operator):
 
 
 def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    layout.prop(follow_of(item), "use_path")
+    layout.prop(free_chain_settings(item), "use_path")
 
 
 register, unregister = registering(

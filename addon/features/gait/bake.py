@@ -89,15 +89,15 @@ def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, range, R
             "“{walk}” is disabled, or its influence is 0: enable it, and increase Influence",
             walk=gait.name,
         )
-    found = history.data(armature, walking.path)
-    if found is None or not found.is_fresh:
+    walk = history.data(armature, walking.path)
+    if walk is None or not walk.is_fresh:
         raise ProblemError(
             "The steps of “{walk}” are not simulated: press Simulate", walk=gait.name
         )
-    record = stored_walk(found.blob)
+    record = stored_walk(walk.blob)
     if record is None or len(record[0].falls) != len(gait.legs):
         raise ProblemError("The simulation is damaged: press Simulate")
-    return walking, found.frames, record[0]
+    return walking, walk.frames, record[0]
 
 
 def _body_channels(

@@ -228,8 +228,8 @@ def bodies_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[WalkingBon
         if plan.problem:
             continue
         sampler = WalkSampler(plan)
-        for place, leg in enumerate(plan.legs):
-            leg.chain.goal_source = FootGoal(sampler, place)
+        for number, leg in enumerate(plan.legs):
+            leg.chain.goal_source = FootGoal(sampler, number)
             leg.chain.is_timed = True
             leg.chain.watched += plan.ground.objects
         if plan.leans:

@@ -43,8 +43,8 @@ def active_gait(armature: bpy.types.Object) -> FabrikGait | None:
 
 def problem_of(armature: bpy.types.Object, index: int) -> str:
     """Return the problem of a walk, as last resolved; empty if there is none."""
-    found = plans_of(armature)
-    return found[index].problem if index < len(found) else ""
+    plans = plans_of(armature)
+    return plans[index].problem if index < len(plans) else ""
 
 
 SOLE: Final = 0.15
@@ -196,16 +196,16 @@ def _recognized(rig: Skeleton) -> tuple[Character, list[_NewLeg]]:
         legs = []
     if not 2 <= len(legs) <= MOST_WALKING:
         standing = standing_character(rig.object)
-        if found := crawler_legs(standing.bones):
-            return standing, [_NewLeg([rig.index[names[bone]] for bone in leg]) for leg in found]
+        if crawler := crawler_legs(standing.bones):
+            return standing, [_NewLeg([rig.index[names[bone]] for bone in leg]) for leg in crawler]
     return character, legs
 
 
 def _fk_legs(rig: Skeleton, generated: Character) -> list[_NewLeg]:
     """Return the legs of a generated rig, along its FK controls."""
     legs = [limb for limb in generated.anatomy.limbs if limb.kind == "LEG"]
-    found = [fk_bones(rig, generated, limb) for limb in legs]
-    return [_NewLeg(bones, foot) for bones, foot in found if bones]
+    chains = [fk_bones(rig, generated, limb) for limb in legs]
+    return [_NewLeg(bones, foot) for bones, foot in chains if bones]
 
 
 def _end(rig: Skeleton, leg: _NewLeg) -> Vector:

@@ -228,7 +228,7 @@ def _check_others(plan: GaitPlan, others: Sequence[GaitPlan]) -> None:
                 name=name,
             )
         for leg in plan.legs:
-            if any(leg.chain is own.chain for own in other.legs):
+            if any(leg.chain is other_leg.chain for other_leg in other.legs):
                 raise ProblemError(
                     "“{chain}” is also a leg of “{name}”: remove it from one of the walks",
                     chain=leg.chain.name,
@@ -253,14 +253,14 @@ def _resolve_body(plan: GaitPlan, gait: FabrikGait) -> None:
 
 
 def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan]) -> None:
-    found: list[tuple[ChainPlan, FabrikGaitLeg]] = []
+    pairs: list[tuple[ChainPlan, FabrikGaitLeg]] = []
     for leg in gait.legs:
         chain = _leg_chain(plan, leg, chains)
-        if any(chain is other for other, _ in found):
+        if any(chain is other for other, _ in pairs):
             raise ProblemError(
                 "“{chain}” is used for two legs: remove one of them", chain=chain.name
             )
-        for other, _ in found:
+        for other, _ in pairs:
             if not set(other.bones).isdisjoint(chain.bones):
                 raise ProblemError(
                     "The legs “{other}” and “{chain}” share bones: decrease their "
@@ -268,23 +268,23 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
                     other=other.name,
                     chain=chain.name,
                 )
-        found.append((chain, leg))
-    if len(found) < 2:
+        pairs.append((chain, leg))
+    if len(pairs) < 2:
         raise ProblemError(
             "A walk needs two legs or more: add constraints whose tips are feet"
-            if not found
+            if not pairs
             else "A walk needs two legs or more: add another leg"
         )
-    rests = [_joints(chain) for chain, _ in found]
+    rests = [_joints(chain) for chain, _ in pairs]
     feet = [
-        add(joints[-1], vector(leg.offset)) for joints, (_, leg) in zip(rests, found, strict=True)
+        add(joints[-1], vector(leg.offset)) for joints, (_, leg) in zip(rests, pairs, strict=True)
     ]
-    groups = [leg.group for _, leg in found]
+    groups = [leg.group for _, leg in pairs]
     if gait.pattern != "GROUPS":
         back = transposed(plan.axes)
         groups = groups_of([mat_apply(back, foot) for foot in feet], gait.pattern)
-    plan.spine = _spine(plan, [chain for chain, _ in found])
-    for i, (chain, leg) in enumerate(found):
+    plan.spine = _spine(plan, [chain for chain, _ in pairs])
+    for i, (chain, leg) in enumerate(pairs):
         height = max(0.0, leg.height)
         axes = _foot_axes(chain)
         spine = max([plan.spine.get(bone, 0.0) for bone in plan.rig.chain_up(chain.bones[0])])

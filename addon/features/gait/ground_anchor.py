@@ -66,15 +66,15 @@ def anchor_of(depsgraph: bpy.types.Depsgraph, hit: Hit) -> GroundAnchor:
         return GroundAnchor(hit.ob)
     first, *others = cast(Iterable[int], mesh.polygons[hit.face].vertices)
     place = evaluated.matrix_world.inverted_safe() @ Vector(hit.place)
-    found: tuple[int, ...] = ()
+    indices: tuple[int, ...] = ()
     for second, third in pairwise(others):
         corners = first, second, third
         places = [mesh.vertices[i].co for i in corners]
         if area_tri(*places) > 0.0:
-            found = corners
+            indices = corners
             if intersect_point_tri(place, *places) is not None:
                 break
-    return GroundAnchor(hit.ob, found)
+    return GroundAnchor(hit.ob, indices)
 
 
 def written(
@@ -102,8 +102,8 @@ def read(names: Sequence[str], grounds: Sequence[bpy.types.Object]) -> list[Grou
     """Return what was `written`, None where there is no such object any more."""
     entries = [CORNERED.fullmatch(name) for name in names]
     named = [name for name, entry in zip(names, entries, strict=True) if entry is None]
-    found = resolve_ground(named, grounds)
-    objects = iter(found)
+    resolved = resolve_ground(named, grounds)
+    objects = iter(resolved)
     anchors: list[GroundAnchor | None] = []
     for entry in entries:
         ob, corners = None, list[int]()
@@ -111,6 +111,6 @@ def read(names: Sequence[str], grounds: Sequence[bpy.types.Object]) -> list[Grou
             ob = next(objects)
         else:
             at, *corners = map(int, entry.groups())
-            ob = found[at] if at < len(found) else None
+            ob = resolved[at] if at < len(resolved) else None
         anchors.append(None if ob is None else GroundAnchor(ob, tuple(corners)))
     return anchors

@@ -35,11 +35,11 @@ def status_message(armature: bpy.types.Object, index: int) -> str:
     if not gait_settings(armature).gaits[index].enabled:
         return ""
     owner = f"fabrik.gaits[{index}]"
-    found = history.data(armature, owner)
-    if found is None:
+    record = history.data(armature, owner)
+    if record is None:
         return history.lack(armature, owner, msg("The steps are not simulated: press Simulate"))
-    walked = stored_walk(found.blob)
-    if walked is None or not found.is_fresh:
+    walked = stored_walk(record.blob)
+    if walked is None or not record.is_fresh:
         return msg("Simulation is outdated: press Simulate")
     return _steps_message(armature, index, walked[0].falls)
 
@@ -48,13 +48,13 @@ def _steps_message(
     armature: bpy.types.Object, index: int, falls: Sequence[Sequence[Footfall]]
 ) -> str:
     """Return the status message of the steps of a walk."""
-    steps = [fall for own in falls for fall in own]
+    steps = [fall for leg_falls in falls for fall in leg_falls]
     hanging = [fall for fall in steps if not fall.has_ground]
     if overstretched := _overstretched(armature, index):
         return overstretched
     if len(hanging) == len(steps):
         return msg("No ground is within reach of the feet: add ground there, or choose another one")
-    if all(len(own) == 1 for own in falls):
+    if all(len(leg_falls) == 1 for leg_falls in falls):
         gait = gait_settings(armature).gaits[index]
         body = msg("“{body}”", body=gait.body) if gait.body else msg("the armature")
         return msg("The body does not move: animate {body} to make the legs walk", body=body)
@@ -84,16 +84,16 @@ def _steps_message(
 def walk_notes(armature: bpy.types.Object) -> list[str]:
     """Return the status messages of all walks of an armature."""
     gaits = gait_settings(armature).gaits
-    found = [(gait.name, status_message(armature, i)) for i, gait in enumerate(gaits)]
-    notes = [msg("“{name}”: {said}", name=name, said=said) for name, said in found if said]
+    messages = [(gait.name, status_message(armature, i)) for i, gait in enumerate(gaits)]
+    notes = [msg("“{name}”: {said}", name=name, said=said) for name, said in messages if said]
     return [*notes, *leg_notes(armature)]
 
 
 def leg_notes(armature: bpy.types.Object) -> list[str]:
     """Return the notes of the constraints of enabled walks."""
     gaits = gait_settings(armature).gaits
-    plans = [one for one in plans_of(armature) if gaits[one.index].enabled]
-    return [leg.chain.note for one in plans for leg in one.legs if leg.chain.note]
+    plans = [plan for plan in plans_of(armature) if gaits[plan.index].enabled]
+    return [leg.chain.note for plan in plans for leg in plan.legs if leg.chain.note]
 
 
 def _overstretched(armature: bpy.types.Object, index: int) -> str:
@@ -101,8 +101,8 @@ def _overstretched(armature: bpy.types.Object, index: int) -> str:
     walk = plans_of(armature)[index]
     legs = [] if walk.leans else walk.measured(matrix_frame(armature.matrix_world))
     names = [
-        own.chain.name
-        for leg, own in zip(legs, walk.legs, strict=False)
+        walked.chain.name
+        for leg, walked in zip(legs, walk.legs, strict=False)
         if dist(leg.rest, leg.root) >= LOSE * leg.reach
     ]
     if not names:

@@ -28,7 +28,7 @@ from fabrik_solver.core.vectors import (
     scaled,
     slerp,
 )
-from fabrik_solver.motion.footfall import Foot, Grounds, foot_at
+from fabrik_solver.motion.footfall import FootState, Grounds, foot_at
 from fabrik_solver.motion.foothold import within_reach
 from fabrik_solver.motion.gait import RecordedWalk, WalkingLeg
 from fabrik_solver.motion.packing import unpacked
@@ -109,11 +109,11 @@ class WalkSampler:
         gait = gaits[plan.index]
         if not gait.enabled or gait.influence <= 0.0 or history.is_running(rig.object, plan.path):
             return ""
-        found = history.data(rig.object, plan.path)
-        if found is None:
+        simulated = history.data(rig.object, plan.path)
+        if simulated is None:
             unknown = msg("The steps of “{walk}” are not simulated: press Simulate", walk=gait.name)
             return history.lack(rig.object, plan.path, unknown)
-        record = stored_walk(found.blob)
+        record = stored_walk(simulated.blob)
         outdated = msg("The simulation of “{walk}” is outdated: press Simulate", walk=gait.name)
         if record is None or len(record[0].falls) != len(plan.legs):
             return outdated
@@ -123,8 +123,8 @@ class WalkSampler:
                 walk=gait.name,
             )
         legs = plan.measured(snapshot.world(rig.object, rig.uid))
-        note = history.note(found, snapshot.time)
-        if not found.is_fresh:
+        note = history.note(simulated, snapshot.time)
+        if not simulated.is_fresh:
             note = outdated
         return WalkSample(
             record[0],
@@ -208,7 +208,7 @@ class FootGoal:
             place = mix(aim.place, place, walked.influence)
         return Aim(place, axes, walked.note or aim.note)
 
-    def _foot_axes(self, foot: Foot) -> Mat3:
+    def _foot_axes(self, foot: FootState) -> Mat3:
         """Return the axes of the foot in the world: those at rest, aligned to the ground."""
         plan = self.sampler.plan
         rest = plan.legs[self.leg].axes

@@ -65,8 +65,8 @@ class WalkSimulation:
     def inputs(self) -> object:
         """Return the settings that the steps depend on, except animated ones."""
         gait, armature = self._gait, self.plan.rig.object
-        found = animated(armature)
-        moving = {path for path, _ in found.keyed | found.driven}
+        channels = animated(armature)
+        moving = {path for path, _ in channels.keyed | channels.driven}
         keyed = animated_form(type(gait)).names
         values = {
             name: value for name, value in plain_of(gait).items() if name not in NOT_SIMULATED
@@ -131,8 +131,8 @@ class WalkSimulation:
         used = {fall.ground for of_leg in record.falls for fall in of_leg}
         moving = sorted(self._moving & used)
         grounds = self.plan.ground.objects if moving else []
-        names, found = written([self._anchors[number] for number in moving], grounds)
-        places = dict(zip(moving, found, strict=True))
+        names, anchors = written([self._anchors[number] for number in moving], grounds)
+        places = dict(zip(moving, anchors, strict=True))
         falls = tuple(
             tuple(self._settled(fall, places) for fall in of_leg) for of_leg in record.falls
         )
@@ -200,12 +200,12 @@ def walks(armature: bpy.types.Object) -> list[WalkSimulation]:
 
 def walk_refusals(armature: bpy.types.Object) -> list[str]:
     """Return the problems of the other walks that are enabled."""
-    found = [
+    refusals = [
         (gait_settings(armature).gaits[i].name, problem_of(armature, i)) for i in _on(armature)
     ]
     return [
         msg("“{name}” cannot walk. {problem}", name=name, problem=problem)
-        for name, problem in found
+        for name, problem in refusals
         if problem
     ]
 
@@ -216,5 +216,5 @@ def _on(armature: bpy.types.Object) -> list[int]:
 
 
 def _is_switched(armature: bpy.types.Object, gait: FabrikGait) -> bool:
-    found = animated(armature)
-    return (gait.path_from_id("enabled"), 0) in found.keyed | found.driven
+    channels = animated(armature)
+    return (gait.path_from_id("enabled"), 0) in channels.keyed | channels.driven

@@ -113,9 +113,9 @@ def _channels(chain: ChainPlan, frames: range, error: float) -> list[TargetChann
 def _still(chain: ChainPlan, frames: range) -> list[tuple[int, int]]:
     """Return the spans of a range in which a foot is flat, counted from its first frame."""
     given = ground_settings(settings(chain.rig.object).constraints[chain.item])
-    walk, _ = cast(GroundGoal, chain.goal_source).walk(chain, given, frames[0])
-    if walk is None or not given.use_lock:
+    contact_track, _ = cast(GroundGoal, chain.goal_source).contact_track(chain, given, frames[0])
+    if contact_track is None or not given.use_lock:
         return []
     last = len(frames) - 1
-    spans = [(max(0, a - frames[0]), min(last, b - frames[0])) for a, b in walk.flats]
+    spans = [(max(0, a - frames[0]), min(last, b - frames[0])) for a, b in contact_track.flats]
     return [(a, b) for a, b in spans if a <= b]

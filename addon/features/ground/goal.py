@@ -22,14 +22,14 @@ from ...plan.chain_plan import Aim, ChainPlan, Snapshot
 from ...settings.properties import FabrikConstraint, ends_of, settings
 from ...settings.values import check_choices
 from ..simulation import history
+from .contact_track import ContactTrack
 from .grounded_foot import Foothold, GroundedFoot
 from .knees import Knees
 from .leg import foot_of, joints_of, leg_length
 from .probe import Probe, probe_of
 from .settings import FabrikGround, ground_settings
-from .stances import Clip, ClipInput, Stances, frame_of
+from .stances import ClipInput, FootClip, Stances, frame_of
 from .track import IN_WORLD, unpacked
-from .walk import Walk
 
 UNKNOWN = msg("Contacts are not locked because they are not simulated: press Simulate")
 
@@ -69,14 +69,14 @@ class GroundGoal:
 
     ground: Ground
     hip: MovedHip | None = None
-    _known: tuple[bytes, Walk | None] = (b"", None)
-    _last: tuple[weakref.ref[Snapshot], Aim, Foothold] | None = None
-    _seen: tuple[weakref.ref[Snapshot], tuple[Walk | None, str]] | None = None
-    _found: tuple[weakref.ref[Snapshot], Stances | None] | None = None
-    _clip: Clip | None = None
-    _knees: Knees | None = None
-    _kept: tuple[object, Stances] | None = None
-    _footholds: dict[float, tuple[Aim, Foothold]] = field(default_factory=dict)
+    _track_of_history: tuple[bytes, ContactTrack | None] = (b"", None)
+    _foothold_of_update: tuple[weakref.ref[Snapshot], Aim, Foothold] | None = None
+    _track_of_update: tuple[weakref.ref[Snapshot], tuple[ContactTrack | None, str]] | None = None
+    _stances_of_update: tuple[weakref.ref[Snapshot], Stances | None] | None = None
+    _clip_of_track: FootClip | None = None
+    _knees_of_stances: Knees | None = None
+    _stances_of_clip: tuple[object, Stances] | None = None
+    _footholds_by_frame: dict[float, tuple[Aim, Foothold]] = field(default_factory=dict)
 
     @property
     def replaces_target(self) -> bool:
@@ -99,15 +99,15 @@ class GroundGoal:
         is carried by the hip, which has been moved by now. Else a leg that is nearly straight keeps
         its extension if that takes little (see `Knees`).
         """
-        found = self.foothold(snapshot, chain, aim)
+        foothold = self.foothold(snapshot, chain, aim)
         stances = self.stances(snapshot, chain)
         if stances is None:
-            return found.aim
+            return foothold.aim
         world = snapshot.world(chain.rig.object, chain.rig.uid)
         root = point_in(world, snapshot.frame(chain.rig, chain.bones[0])[1])
-        if found.root is not None:
-            return found.aim._replace(place=add(found.aim.place, sub(root, found.root)))
-        return self._eased(snapshot, chain, stances, found.aim, root)
+        if foothold.root is not None:
+            return foothold.aim._replace(place=add(foothold.aim.place, sub(root, foothold.root)))
+        return self._eased(snapshot, chain, stances, foothold.aim, root)
 
     def _eased(
         self, snapshot: Snapshot, chain: ChainPlan, stances: Stances, aim: Aim, root: Vec
@@ -117,9 +117,9 @@ class GroundGoal:
         if self.hip is not None and hip is None:
             return aim
         key, shift_at = hip or (None, lambda _: ORIGIN)
-        knees = self._knees
+        knees = self._knees_of_stances
         if knees is None or knees.stances is not stances or knees.key != key:
-            knees = self._knees = Knees(stances, key, _inner(chain, stances))
+            knees = self._knees_of_stances = Knees(stances, key, _inner(chain, stances))
         aim, gate = knees.eased(snapshot.time, aim, root, shift_at)
         if gate == 0.0 or chain.pole is not None:
             return aim
@@ -131,12 +131,12 @@ class GroundGoal:
 
         The hip needs it before the foot does: it is found once.
         """
-        last = self._last
+        last = self._foothold_of_update
         if last is not None and last[0]() is snapshot and last[1] == aim:
             return last[2]
-        found = self._foothold(snapshot, chain, aim)
-        self._last = (weakref.ref(snapshot), aim, found)
-        return found
+        foothold = self._foothold(snapshot, chain, aim)
+        self._foothold_of_update = (weakref.ref(snapshot), aim, foothold)
+        return foothold
 
     def _foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         given = ground_settings(snapshot.item(chain))
@@ -144,8 +144,8 @@ class GroundGoal:
         probe = self.probe(snapshot, chain, given) if stances is None else stances.probe
         note = LEFT_OUT if self.ground.is_excluded(snapshot.depsgraph) else ""
         if given.use_lock:
-            note = note or self.walk_at(snapshot, chain)[1]
-        known = None if stances is None else self._footholds.get(snapshot.time)
+            note = note or self.contact_track_at(snapshot, chain)[1]
+        known = None if stances is None else self._footholds_by_frame.get(snapshot.time)
         if known is None or known[0] != aim:
             grounded = GroundedFoot(snapshot.time, probe, aim, given.blend)
             if stances is None:
@@ -153,9 +153,9 @@ class GroundGoal:
                 foot = foot_of(chain, world[0], probe.leg, probe.up)
                 known = aim, grounded.unlocked((foot.heel, foot.ball))
             else:
-                known = self._footholds[snapshot.time] = aim, grounded.locked(stances)
-        found = known[1]
-        return found._replace(aim=found.aim._replace(note=note))
+                known = self._footholds_by_frame[snapshot.time] = aim, grounded.locked(stances)
+        foothold = known[1]
+        return foothold._replace(aim=foothold.aim._replace(note=note))
 
     def probe(
         self, snapshot: Snapshot, chain: ChainPlan, given: FabrikGround, leg: float = 0.0
@@ -171,51 +171,58 @@ class GroundGoal:
         Raises:
             ProblemError: As `probe_of`.
         """
-        found = 0.0 if given.use_floor else found_floor(chain, snapshot)
+        floor = 0.0 if given.use_floor else found_floor(chain, snapshot)
         leg = leg or leg_length(joints_of(snapshot, chain), chain)
-        return probe_of(snapshot, chain, given, self.ground, found, leg)
+        return probe_of(snapshot, chain, given, self.ground, floor, leg)
 
     def stances(self, snapshot: Snapshot, chain: ChainPlan) -> Stances | None:
         """Return the contacts at a moment, None if they are unknown or not locked."""
-        last = self._found
+        last = self._stances_of_update
         if last is None or last[0]() is not snapshot:
-            last = self._found = weakref.ref(snapshot), self._stances(snapshot, chain)
+            last = self._stances_of_update = weakref.ref(snapshot), self._stances(snapshot, chain)
         return last[1]
 
     def _stances(self, snapshot: Snapshot, chain: ChainPlan) -> Stances | None:
         given = ground_settings(snapshot.item(chain))
-        walk, _ = self.walk_at(snapshot, chain)
-        if not given.use_lock or walk is None or not walk.covers(snapshot.time):
+        contact_track, _ = self.contact_track_at(snapshot, chain)
+        if not given.use_lock or contact_track is None or not contact_track.covers(snapshot.time):
             return None
         # As long as when it was simulated: what is measured differs in its last bits.
-        probe = self.probe(snapshot, chain, given, walk.track.leg)
+        probe = self.probe(snapshot, chain, given, contact_track.track.leg)
         frames: dict[int, Frame] = {}
-        for under in walk.used:
-            ob = None if under == IN_WORLD else walk.grounds[under]
+        for under in contact_track.used:
+            ob = None if under == IN_WORLD else contact_track.grounds[under]
             frames[under] = frame_of(snapshot, ob)
         inputs = ClipInput(probe.up, probe.floor, probe.rest, given.lock_time, frames)
-        clip = self._clip
-        if clip is None or clip.walk is not walk or clip.inputs != inputs:
-            clip = self._clip = Clip(walk, inputs)
+        clip = self._clip_of_track
+        if clip is None or clip.contact_track is not contact_track or clip.inputs != inputs:
+            clip = self._clip_of_track = FootClip(contact_track, inputs)
         state = self.ground.state(snapshot.depsgraph)
         now = clip, state, given.blend, probe[1:]
-        kept = self._kept
+        kept = self._stances_of_clip
         if kept is None or state is None or kept[0] != now:
-            kept = self._kept = now, Stances(clip, probe, given.blend)
-            self._footholds = {}
+            kept = self._stances_of_clip = now, Stances(clip, probe, given.blend)
+            self._footholds_by_frame = {}
         stances = kept[1]
         stances.probe = probe  # Rays can be cast until the next evaluation only.
         return stances
 
-    def walk_at(self, snapshot: Snapshot, chain: ChainPlan) -> tuple[Walk | None, str]:
-        """Return `walk` at a moment; it is looked up once."""
-        last = self._seen
+    def contact_track_at(
+        self, snapshot: Snapshot, chain: ChainPlan
+    ) -> tuple[ContactTrack | None, str]:
+        """Return `contact_track` at a moment; it is looked up once."""
+        last = self._track_of_update
         if last is None or last[0]() is not snapshot:
             given = ground_settings(snapshot.item(chain))
-            last = self._seen = weakref.ref(snapshot), self.walk(chain, given, snapshot.time)
+            last = self._track_of_update = (
+                weakref.ref(snapshot),
+                self.contact_track(chain, given, snapshot.time),
+            )
         return last[1]
 
-    def walk(self, chain: ChainPlan, given: FabrikGround, time: float) -> tuple[Walk | None, str]:
+    def contact_track(
+        self, chain: ChainPlan, given: FabrikGround, time: float
+    ) -> tuple[ContactTrack | None, str]:
         """Return the track of a foot with its contacts, if there is one, and a message.
 
         Args:
@@ -226,16 +233,25 @@ class GroundGoal:
         owner = history.owner_path(chain.item, "ground")
         kept = history.data(chain.rig.object, owner)
         blob = kept.blob if kept else b""
-        if blob != self._known[0]:
+        if blob != self._track_of_history[0]:
             track = unpacked(blob)
             thresholds = Thresholds(given.speed, given.height, given.shortest)
-            self._known = (blob, None if track is None else Walk(track, thresholds, chain.watched))
-        walk = self._known[1]
-        if kept is None or walk is None or len(walk.track.samples) != len(kept.frames):
+            self._track_of_history = (
+                blob,
+                None if track is None else ContactTrack(track, thresholds, chain.watched),
+            )
+        contact_track = self._track_of_history[1]
+        if (
+            kept is None
+            or contact_track is None
+            or len(contact_track.track.samples) != len(kept.frames)
+        ):
             return None, history.lack(chain.rig.object, owner, UNKNOWN)
-        if not walk.has_ground:
-            return walk, history.note(kept, time) or NOTHING_BELOW
-        return walk, history.note(kept, time) or ("" if walk.contacts else NONE_FOUND)
+        if not contact_track.has_ground:
+            return contact_track, history.note(kept, time) or NOTHING_BELOW
+        return contact_track, history.note(kept, time) or (
+            "" if contact_track.contacts else NONE_FOUND
+        )
 
 
 def _inner(chain: ChainPlan, stances: Stances) -> float:
@@ -248,7 +264,7 @@ def _inner(chain: ChainPlan, stances: Stances) -> float:
         sizes.append(rest(ends[-1]).length)
     whole = sum(sizes)
     share = 2.0 * max(sizes) / whole - 1.0 if whole > 0.0 else 0.0
-    return max(0.0, share) * stances.clip.walk.track.leg
+    return max(0.0, share) * stances.clip.contact_track.track.leg
 
 
 def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
@@ -297,12 +313,14 @@ def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
         if other.rig.uid == chain.rig.uid and isinstance(other.goal_source, GroundGoal):
             if snapshot is None:
                 item = settings(chain.rig.object).constraints[other.item]
-                walk, _ = other.goal_source.walk(other, ground_settings(item), 0.0)
+                contact_track, _ = other.goal_source.contact_track(
+                    other, ground_settings(item), 0.0
+                )
             else:
-                walk, _ = other.goal_source.walk_at(snapshot, other)
-            if walk is not None:
-                standing += walk.standing
-                tilted += walk.tilted
-                leg = walk.track.leg
-    found = standing or tilted
-    return floor_level(found, leg) if found else 0.0
+                contact_track, _ = other.goal_source.contact_track_at(snapshot, other)
+            if contact_track is not None:
+                standing += contact_track.standing
+                tilted += contact_track.tilted
+                leg = contact_track.track.leg
+    heights = standing or tilted
+    return floor_level(heights, leg) if heights else 0.0

@@ -18,7 +18,7 @@ from fabrik_solver.motion.planted import Pose
 
 from ...plan.chain_plan import Aim
 from .probe import Probe
-from .sole import laid
+from .sole import sole_contact
 from .stances import Stances, blended, level
 
 
@@ -59,7 +59,7 @@ class GroundedFoot:
         """
         ends = dict.fromkeys(points)
         under = [level(self._given, end, self._up, self._probe.floor) for end in ends]
-        lying = laid(self._probe, self._aim.place, under)
+        lying = sole_contact(self._probe, self._aim.place, under)
         if lying is None:
             return Foothold(self._aim, self._aim.place)
         more = self._share * (lying.height - self._probe.floor - self._height)

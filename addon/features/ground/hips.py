@@ -22,7 +22,7 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 from fabrik_solver.motion import ground as shape
-from fabrik_solver.motion.ground import LIFTED, SUNK, Leg, hip_drop, hip_lift, hip_rise
+from fabrik_solver.motion.ground import LIFTED, SUNK, CarriedLeg, hip_drop, hip_lift, hip_rise
 
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
@@ -106,10 +106,10 @@ class Hip(PrePassBone):
         if not working:
             return None
         first = ground_settings(snapshot.item(working[0]))
-        found = [_ground_goal(chain).stances(snapshot, chain) for chain in working]
-        known = [one for one in found if one is not None]
+        stances = [_ground_goal(chain).stances(snapshot, chain) for chain in working]
+        known = [stance for stance in stances if stance is not None]
         goal = _ground_goal(working[0])
-        probe = found[0].probe if found[0] else goal.probe(snapshot, working[0], first)
+        probe = stances[0].probe if stances[0] else goal.probe(snapshot, working[0], first)
         up = probe.up
         legs = [self._leg(snapshot, leg, aim) for leg, aim in aims.items() if aim is not None]
         if len(known) == len(working):
@@ -178,7 +178,7 @@ class Hip(PrePassBone):
         and accelerates no more than a body does.
         """
         first = ground_settings(snapshot.item(chains[0]))
-        track = stances[0].clip.walk.track
+        track = stances[0].clip.contact_track.track
         fixed = (up, first.hip_follow, first.hip_reach, first.blend)
         is_same = self._made_for == (fixed, stances)
         if is_same and time in self._foreseen_at:
@@ -196,9 +196,9 @@ class Hip(PrePassBone):
         lower = _wider(upper, down)
         looked = _wider(lower, high)
         if not is_same:
-            clips = [one.clip for one in stances]
+            clips = [stance.clip for stance in stances]
             around = _wider(looked, near)
-            key = fixed, clips, [one.between(around) for one in stances]
+            key = fixed, clips, [stance.between(around) for stance in stances]
             is_near = key == self._key  # The ground has changed elsewhere only.
             self._highest = _within(self._highest, looked if is_near else range(0))
             self._bent_up = _within(self._bent_up, lower if is_near else range(0))
@@ -211,12 +211,12 @@ class Hip(PrePassBone):
         for frame in _wider(looked, near):
             if frame not in self._follows and not _is_cut(stances, frame):
                 self._follows[frame] = shape.follow_locks(
-                    [one.locked_leg(frame) for one in stances]
+                    [stance.locked_leg(frame) for stance in stances]
                 )
         for frame in looked:
             if frame not in self._highest:
                 follow = shape.smoothed(self._follows, frame, near, stride)
-                legs = [_leg_at(one, frame, follow) for one in stances]
+                legs = [_leg_at(stance, frame, follow) for stance in stances]
                 self._highest[frame] = hip_lift(legs, up, first.hip_reach, first.hip_follow)
         unit = track.leg / (track.rate * track.rate)
         shape.bent_up(self._highest, self._bent_up, lower, LIFTED * unit, high)
@@ -228,8 +228,8 @@ class Hip(PrePassBone):
         shape.peaks(self._over, self._peaks, middle, ease + stride)
         lift = shape.averaged(self._lifts, time, ease, stride)
         lift -= shape.averaged(self._peaks, time, ease, stride)
-        found = self._foreseen_at[time] = lift, shape.smoothed(self._follows, time, near, stride)
-        return found
+        lifts = self._foreseen_at[time] = lift, shape.smoothed(self._follows, time, near, stride)
+        return lifts
 
     def _aim(self, snapshot: Snapshot, leg: ChainPlan) -> Aim | None:
         """Return the goal of a leg; None if it is off, or not finite, which its chain reports."""
@@ -239,18 +239,18 @@ class Hip(PrePassBone):
         aim = aim_of(snapshot, leg)
         return aim if isfinite(sum(aim.place)) else None
 
-    def _leg(self, snapshot: Snapshot, chain: ChainPlan, given: Aim) -> Leg:
+    def _leg(self, snapshot: Snapshot, chain: ChainPlan, given: Aim) -> CarriedLeg:
         joints = joints_of(snapshot, chain)
-        found = _ground_goal(chain).foothold(snapshot, chain, given)
-        target, goal = given.place, found.base
+        foothold = _ground_goal(chain).foothold(snapshot, chain, given)
+        target, goal = given.place, foothold.base
         size = leg_length(joints, chain)
         if chain.tip_bone < 0 and chain.has_hand:
             # The foot copies its target's rotation, so its head has to come within reach.
             foot = length(sub(joints[-1], joints[-2]))
             target = _heel(target, given.axes, foot)
-            goal = _heel(goal, found.aim.axes, foot)
+            goal = _heel(goal, foothold.aim.axes, foot)
         share = snapshot.poses[self.rig.uid].settings[chain.item].influence
-        return Leg(joints[0], target, mix(target, goal, share), size, share * found.rise)
+        return CarriedLeg(joints[0], target, mix(target, goal, share), size, share * foothold.rise)
 
 
 def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
@@ -341,8 +341,8 @@ def _refuse_unmovable(rig: Skeleton, chain: ChainPlan, bone: int) -> None:
         )
 
 
-def _within(found: dict[int, Value], frames: range) -> dict[int, Value]:
-    return {frame: value for frame, value in found.items() if frame in frames}
+def _within(values: dict[int, Value], frames: range) -> dict[int, Value]:
+    return {frame: value for frame, value in values.items() if frame in frames}
 
 
 def _is_cut(feet: Sequence[Stances], time: float) -> bool:
@@ -353,18 +353,20 @@ def _wider(frames: range, more: int) -> range:
     return range(frames[0] - more, frames[-1] + more + 1, frames.step)
 
 
-def _leg_at(stances: Stances, frame: int, follow: Vec) -> Leg:
+def _leg_at(stances: Stances, frame: int, follow: Vec) -> CarriedLeg:
     """Return a leg at another frame, on a hip that has moved with the locked feet.
 
     Beyond a cut, or the end of the clip, it is as before it.
     """
     clip = stances.clip
-    local = min(max(frame - clip.walk.track.start, clip.first), clip.last)
-    time = local + clip.walk.track.start
+    local = min(max(frame - clip.contact_track.track.start, clip.first), clip.last)
+    time = local + clip.contact_track.track.start
     seen = stances.foreseen(time)
     goal = add(seen.goal, scaled(stances.probe.up, stances.arc(time)))
     stands = clip.planted.around(local)[1]
-    return Leg(seen.root, seen.target, sub(goal, follow), clip.walk.track.leg, seen.rise, stands)
+    return CarriedLeg(
+        seen.root, seen.target, sub(goal, follow), clip.contact_track.track.leg, seen.rise, stands
+    )
 
 
 def _jolt(feet: Sequence[Stances], time: float) -> Vec:

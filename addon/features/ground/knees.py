@@ -69,7 +69,7 @@ class Knees:
         self.stances = stances
         self.key = key
         self._inner = inner
-        track = stances.clip.walk.track
+        track = stances.clip.contact_track.track
         self._size = track.leg
         self._start = track.start
         self._stride = max(1, round(LOOKED * track.rate))
@@ -143,13 +143,13 @@ class Knees:
 
     def _around(self, time: float, shift_at: Callable[[int], Vec]) -> tuple[float, float]:
         """Return how much farther its knee is off its line than as animated, and how much of it."""
-        place = (time - self._start) / self._stride
-        number = floor(place)
-        found = self._steadied.get(number)
-        if found is None:
-            found = self._steadied[number] = self._nodes(number, shift_at)
-        (a, b, c, d), shares = found
-        s = place - number
+        position = (time - self._start) / self._stride
+        number = floor(position)
+        weights = self._steadied.get(number)
+        if weights is None:
+            weights = self._steadied[number] = self._nodes(number, shift_at)
+        (a, b, c, d), shares = weights
+        s = position - number
         if s == 0.0:
             return b, shares[0]
         # A cubic through four nodes (Catmull and Rom, 1974).
@@ -172,8 +172,8 @@ class Knees:
         ]
         weights = [look.weight for look in looks]
         after = [look.after for look in looks]
-        found = knee.steadied(after, weights, bends, self._stiffness)
-        more = [new - old for new, old in zip(found, after, strict=True)]
+        nodes = knee.steadied(after, weights, bends, self._stiffness)
+        more = [new - old for new, old in zip(nodes, after, strict=True)]
         around = [more[min(max(i, first), last) - first] for i in range(number - 1, number + 3)]
         changes = {
             node: knee.change(look.before, look.after, size)
@@ -194,8 +194,8 @@ class Knees:
 
     def _look(self, frame: int, shift_at: Callable[[int], Vec]) -> Look:
         """Return its knee at a frame of the clip."""
-        found = self._looked.get(frame)
-        if found is None:
+        cached = self._looked.get(frame)
+        if cached is None:
             stances, size, time = self.stances, self._size, frame + self._start
             seen = stances.foreseen(time)
             before = knee.aside(length(stances.clip.locked_leg(frame).way), size)
@@ -203,5 +203,5 @@ class Knees:
             far = length(sub(ankle, add(seen.root, shift_at(time))))
             after = knee.aside(self._unfolded(frame, time, far), size)
             weight = knee.weight(before, after, size, stances.lies(time))
-            found = self._looked[frame] = Look(before, after, weight)
-        return found
+            cached = self._looked[frame] = Look(before, after, weight)
+        return cached

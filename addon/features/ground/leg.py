@@ -43,7 +43,7 @@ THICKEST_SOLE = 0.15
 in legs."""
 
 
-class Foot(NamedTuple):
+class RestFoot(NamedTuple):
     """The heel and the ball of a foot, in the rest pose.
 
     Attributes:
@@ -78,7 +78,7 @@ def leg_length(joints: list[Vec], chain: ChainPlan) -> float:
     return sum(length(sub(b, a)) for a, b in pairs)
 
 
-def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> Foot:
+def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> RestFoot:
     """Return the heel and the ball of a foot.
 
     A foot that copies its target's rotation has both; the ball is the joint of its toes, or where
@@ -111,8 +111,8 @@ def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> Foot:
     goal_rest = max(0.0, scale * (dot(goal, up_rest) - floor))
     end_rest = max(0.0, scale * (dot(add(goal, mat_apply(axes, end)), up_rest) - floor))
     if chain.has_hand and chain.tip_bone < 0:
-        return Foot(scaled(end, scale), ORIGIN, end_rest, goal_rest)
-    return Foot(ORIGIN, scaled(end, scale), goal_rest, end_rest)
+        return RestFoot(scaled(end, scale), ORIGIN, end_rest, goal_rest)
+    return RestFoot(ORIGIN, scaled(end, scale), goal_rest, end_rest)
 
 
 def flexion_of(snapshot: SolvedScene, chain: ChainPlan) -> Vec:

@@ -77,14 +77,14 @@ class Probe(NamedTuple):
         """
         rise = self.floor - dot(place, self.up)
         near, reach = self.above or self.leg, (self.below or self.leg)
-        found = self._cast(add(place, scaled(self.up, rise + near)), near + reach)
-        if found is None and self.above == 0.0:
+        surface = self._cast(add(place, scaled(self.up, rise + near)), near + reach)
+        if surface is None and self.above == 0.0:
             far = FARTHEST * self.leg
-            found = self._cast(add(place, scaled(self.up, rise + far)), far - near)
-        if found is None and self.below == 0.0:
+            surface = self._cast(add(place, scaled(self.up, rise + far)), far - near)
+        if surface is None and self.below == 0.0:
             far = FARTHEST * self.leg
-            found = self._cast(add(place, scaled(self.up, rise - reach)), far - reach)
-        return found
+            surface = self._cast(add(place, scaled(self.up, rise - reach)), far - reach)
+        return surface
 
     def _cast(self, origin: Vec, distance: float) -> Under | None:
         down = scaled(self.up, -1.0)
@@ -99,7 +99,7 @@ def probe_of(
     chain: ChainPlan,
     given: FabrikGround,
     ground: Ground,
-    found: float,
+    floor: float,
     leg: float,
 ) -> Probe:
     """Return what finds the ground below a foot at one moment.
@@ -109,7 +109,7 @@ def probe_of(
         chain: The constraint.
         given: Its settings.
         ground: What counts as ground.
-        found: The detected height of the animation's floor above the armature's origin.
+        floor: The detected height of the animation's floor above the armature's origin.
         leg: The length of the leg, in metres.
 
     Raises:
@@ -125,7 +125,7 @@ def probe_of(
             "its scale, or disable Local",
             object=chain.rig.object.name,
         )
-    rest = given.floor if given.use_floor else found
+    rest = given.floor if given.use_floor else floor
     return Probe(
         ground.caster(snapshot.depsgraph),
         up,

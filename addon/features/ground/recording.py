@@ -23,7 +23,7 @@ from ..simulation import history
 from .goal import GroundGoal
 from .grounded_foot import pose_of
 from .hips import Hip, HipInput
-from .leg import Foot, flexion_of, foot_of
+from .leg import RestFoot, flexion_of, foot_of
 from .settings import ground_settings
 from .stances import frame_of
 from .track import FORM, FootSample, Track, TrackMaker, packed
@@ -51,13 +51,13 @@ class FootTrack:
         self._maker = TrackMaker()
         self._start = 0
         self._leg = 0.0
-        self._foot = Foot(ORIGIN, ORIGIN, 0.0, 0.0)
+        self._foot = RestFoot(ORIGIN, ORIGIN, 0.0, 0.0)
 
     def inputs(self) -> object:
         """Return the settings on which the track depends."""
         item = settings(self._armature).constraints[self._index]
-        found = animation.animated(self._armature)
-        moving = {path for path, _ in found.keyed | found.driven}
+        channels = animation.animated(self._armature)
+        moving = {path for path, _ in channels.keyed | channels.driven}
         still = [name for name in SETTINGS if f"{self.owner}.{name}" not in moving]
         chain = self._chain(planner.current())
         rest = [_rest(chain, bone) for bone in chain.bones] if chain else []

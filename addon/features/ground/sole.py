@@ -21,7 +21,7 @@ NOWHERE = -1e30
 """Stands for the need of a foot without ground below it."""
 
 
-class Lying(NamedTuple):
+class SoleContact(NamedTuple):
     """How a foot lies on the ground.
 
     Attributes:
@@ -35,7 +35,7 @@ class Lying(NamedTuple):
     rise: float
 
 
-def laid(probe: Probe, place: Vec, points: Sequence[Vec]) -> Lying | None:
+def sole_contact(probe: Probe, place: Vec, points: Sequence[Vec]) -> SoleContact | None:
     """Return how a foot lies on the ground with neither end below it, None if there is no ground.
 
     Args:
@@ -52,7 +52,7 @@ def laid(probe: Probe, place: Vec, points: Sequence[Vec]) -> Lying | None:
         tilt = tilt_of(near.normal, up, probe.most) if probe.turns else ORIGIN
         turned = rotate(turn_of(tilt), points[0])
         height = _level(probe, near, sub(turned, points[0])) - dot(turned, up)
-        return Lying(tilt, height, probe.level(near) - probe.floor)
+        return SoleContact(tilt, height, probe.level(near) - probe.floor)
     far = probe.under(add(place, points[1]))
     end = sub(points[1], points[0])
     reach = length(across(end, up))
@@ -68,7 +68,7 @@ def laid(probe: Probe, place: Vec, points: Sequence[Vec]) -> Lying | None:
     if far is not None:
         wanted = _level(probe, far, sub(second, points[1])) - dot(second, up)
         lift = counted(wanted - height, apart, CLIMB * probe.leg)
-    return Lying(tilt, height + lift, probe.level(near) - probe.floor + lift)
+    return SoleContact(tilt, height + lift, probe.level(near) - probe.floor + lift)
 
 
 def _level(probe: Probe, under: Under, beside: Vec) -> float:

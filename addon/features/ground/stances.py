@@ -30,13 +30,13 @@ from fabrik_solver.core.vectors import (
 from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW
 from fabrik_solver.motion.easing import smooth, smoother
-from fabrik_solver.motion.planted import Leg, Planted, Pose
+from fabrik_solver.motion.planted import FootLeg, Planted, Pose
 
 from ...plan.chain_plan import Snapshot
+from .contact_track import ContactTrack
 from .probe import Probe
-from .sole import Lying, Need, has_edge, laid, need
+from .sole import Need, SoleContact, has_edge, need, sole_contact
 from .track import turn_of_frame
-from .walk import Walk
 
 LOOKED = 8
 """The number of times in a swing at which obstacles are looked for."""
@@ -117,7 +117,7 @@ class ClipInput(NamedTuple):
     frames: dict[int, Frame]
 
 
-class Clip:
+class FootClip:
     """A foot in all frames, on the floor of its animation, with the ground where it is now.
 
     It may be kept from frame to frame as long as its inputs are the same.
@@ -132,11 +132,11 @@ class Clip:
         last: The last frame, or that before the first cut after all contacts.
     """
 
-    def __init__(self, walk: Walk, inputs: ClipInput) -> None:
+    def __init__(self, contact_track: ContactTrack, inputs: ClipInput) -> None:
         """Prepare a simulated foot for the ground of the moment."""
-        self.walk = walk
+        self.contact_track = contact_track
         self.inputs = inputs
-        self.sole = walk.sole(inputs.rest)
+        self.sole = contact_track.sole(inputs.rest)
         self._turns = {under: turn_of_frame(frame) for under, frame in inputs.frames.items()}
         self._poses: dict[int, Pose] = {}
         self._flats: dict[int, Pose] = {}
@@ -145,30 +145,30 @@ class Clip:
         self._jumped: dict[int, tuple[Vec, Vec]] = {}
         self._gone: dict[tuple[int, int], list[float]] = {}
         self._standing: dict[int, tuple[list[Vec], float]] = {}
-        samples = walk.track.samples
+        samples = contact_track.track.samples
         unders = {
             frame: under
-            for contact, under in zip(walk.contacts, walk.unders, strict=True)
+            for contact, under in zip(contact_track.contacts, contact_track.unders, strict=True)
             for frame in range(contact.first, contact.last + 1)
         }
-        most = FASTEST * walk.track.leg / walk.track.rate
+        most = FASTEST * contact_track.track.leg / contact_track.track.rate
         cuts = [frame for frame, sample in enumerate(samples) if length(sample.step) > most]
         begin = end = len(samples) // 2
-        if walk.contacts:
-            begin, end = walk.contacts[0].first, walk.contacts[-1].last
+        if contact_track.contacts:
+            begin, end = contact_track.contacts[0].first, contact_track.contacts[-1].last
         self.first = max((cut for cut in cuts if cut <= begin), default=0)
         self.last = min((cut - 1 for cut in cuts if cut > end), default=len(samples) - 1)
-        foot = walk.track.foot
+        foot = contact_track.track.foot
         self.ankle = foot.heel if foot.ball == ORIGIN else ORIGIN
         self.planted = Planted(
-            walk.contacts,
+            contact_track.contacts,
             lambda frame: samples[frame].under == unders[frame],
             self.pose,
             len(samples),
-            Leg(self.root, self.ankle, walk.track.leg),
+            FootLeg(self.root, self.ankle, contact_track.track.leg),
             inputs.up,
             self.sole,
-            walk.track.rate,
+            contact_track.track.rate,
             inputs.lock_time,
         )
 
@@ -176,7 +176,7 @@ class Clip:
         """Return the animated pose of the foot, moved along with the ground."""
         pose = self._poses.get(frame)
         if pose is None:
-            inputs, sample = self.inputs, self.walk.track.samples[frame]
+            inputs, sample = self.inputs, self.contact_track.track.samples[frame]
             aside = across(point_in(inputs.frames[sample.under], sample.place), inputs.up)
             height = scaled(inputs.up, inputs.floor - inputs.rest + sample.height)
             turn = quat_product(self._turns[sample.under], sample.turn)
@@ -185,18 +185,18 @@ class Clip:
 
     def root(self, frame: int) -> Vec:
         """Return the animated hip joint, relative to the goal of the foot."""
-        sample = self.walk.track.samples[frame]
+        sample = self.contact_track.track.samples[frame]
         return mat_apply(self.inputs.frames[sample.under][0], sample.root)
 
     def flexion(self, time: float) -> Vec:
         """Return the axis about which the knee flexes around a time, 0 if nothing tells."""
-        rate = self.walk.track.rate
+        rate = self.contact_track.track.rate
         stride = max(1, round(LOOKED_AT * rate))
         ease = stride * max(2, round(0.5 * STRIDE * rate / stride))
         for number in range(ceil((time - ease) / stride), floor((time + ease) / stride) + 1):
             frame = number * stride
             if frame not in self._flexions and self.first <= frame <= self.last:
-                sample = self.walk.track.samples[frame]
+                sample = self.contact_track.track.samples[frame]
                 self._flexions[frame] = mat_apply(
                     self.inputs.frames[sample.under][0], sample.flexion
                 )
@@ -220,7 +220,7 @@ class Clip:
             frames = [min(max(f, self.first), self.last) for f in range(first, last + 1)]
             places = [across(self.flat(frame).place, self.inputs.up) for frame in frames]
             way = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
-            even = EVEN * self.walk.track.leg
+            even = EVEN * self.contact_track.track.leg
             shares = self._gone[first, last] = [
                 (gone + even * smoother(i / (last - first))) / (way[-1] + even)
                 for i, gone in enumerate(way)
@@ -231,31 +231,33 @@ class Clip:
 
     def locked_leg(self, frame: int) -> shape.LockedLeg:
         """Return the leg as animated, and how far the lock moves its ankle."""
-        found = self._legs.get(frame)
-        if found is None:
+        cached = self._legs.get(frame)
+        if cached is None:
             frame = min(max(frame, self.first), self.last)
             pose, flat = self.pose(frame), self.flat(frame)
             ankle = rotate(pose.turn, self.ankle)
             lock = add(sub(flat.place, pose.place), sub(rotate(flat.turn, self.ankle), ankle))
-            found = shape.LockedLeg(sub(ankle, self.root(frame)), self.walk.track.leg, lock)
-            self._legs[frame] = found
-        return found
+            cached = shape.LockedLeg(
+                sub(ankle, self.root(frame)), self.contact_track.track.leg, lock
+            )
+            self._legs[frame] = cached
+        return cached
 
     def jumps(self, frame: int) -> tuple[Vec, Vec]:
         """Return how far the lock moves the ankle, and where the hip joint is, at a frame.
 
         Both are relative to their means around it.
         """
-        found = self._jumped.get(frame)
-        if found is None:
+        cached = self._jumped.get(frame)
+        if cached is None:
             frame = min(max(frame, self.first), self.last)
             lock = self._jumps(frame, lambda at: self.locked_leg(at).lock)
-            found = self._jumped[frame] = lock, self._jumps(frame, self._root_at)
-        return found
+            cached = self._jumped[frame] = lock, self._jumps(frame, self._root_at)
+        return cached
 
     def _jumps(self, frame: int, place: Callable[[int], Vec]) -> Vec:
         """Return how far a place is from its mean around a frame."""
-        window = max(1, round(WINDOW * self.walk.track.rate))
+        window = max(1, round(WINDOW * self.contact_track.track.rate))
         window = min(window, frame - self.first, self.last - frame)
         here, mean, weights = place(frame), ORIGIN, 0.0
         for beside in range(-window, window + 1):
@@ -279,17 +281,17 @@ class Clip:
         captures drifts.
         """
         height = self._stands(number)[1]
-        hover = height * smooth(height / (BALL_HEIGHT * self.walk.track.leg) - 1.0)
+        hover = height * smooth(height / (BALL_HEIGHT * self.contact_track.track.leg) - 1.0)
         return hover, height - hover
 
     def _stands(self, number: int) -> tuple[list[Vec], float]:
         if number not in self._standing:
-            place = self.planted.places[number]
+            planted = self.planted.places[number]
             points = dict.fromkeys((self.sole.heel, self.sole.ball))
-            if all(anchor.part.kind == BALL for anchor in place.anchors):
+            if all(anchor.part.kind == BALL for anchor in planted.anchors):
                 points = [self.sole.ball]
-            ends = [rotate(place.turn, point) for point in points]
-            heights = [dot(add(place.base, end), self.inputs.up) for end in ends]
+            ends = [rotate(planted.turn, point) for point in points]
+            heights = [dot(add(planted.base, end), self.inputs.up) for end in ends]
             self._standing[number] = ends, max(0.0, min(heights) - self.inputs.floor)
         return self._standing[number]
 
@@ -305,15 +307,15 @@ class Stances:
         probe: Finds the ground.
     """
 
-    def __init__(self, clip: Clip, probe: Probe, blend: float) -> None:
+    def __init__(self, clip: FootClip, probe: Probe, blend: float) -> None:
         """Take the foot on the floor of its animation, and the ground of the moment."""
         self.clip = clip
-        self._start = clip.walk.track.start
+        self._start = clip.contact_track.track.start
         self.probe = probe
         self._up = probe.up
         self._blend = blend
-        self._lyings: dict[int, Lying | None] = {}
-        self._hangings: dict[int, Lying | None] = {}
+        self._lyings: dict[int, SoleContact | None] = {}
+        self._contacts_below: dict[int, SoleContact | None] = {}
         self._edges: dict[int, GroundOffset] = {}
         self._swings: dict[int, list[shape.Arc]] = {}
         self._needs: dict[int, tuple[Pose, Need]] = {}
@@ -352,9 +354,9 @@ class Stances:
         if not stands:
             return self._lift(number, local)
         early, late = self._rolls(number)
-        if local < self.clip.walk.contacts[number].first + early:
+        if local < self.clip.contact_track.contacts[number].first + early:
             return self._lift(number - 1, local)
-        if local > self.clip.walk.contacts[number].last - late:
+        if local > self.clip.contact_track.contacts[number].last - late:
             return self._lift(number, local)
         return 0.0
 
@@ -372,7 +374,7 @@ class Stances:
 
     def _rolls(self, number: int) -> tuple[int, int]:
         """Return for how many frames a foot rolls before it is flat in a contact, and after."""
-        contact = self.clip.walk.contacts[number]
+        contact = self.clip.contact_track.contacts[number]
         flats = [part for part in contact.parts if part.kind == FLAT]
         if not flats:
             third = (contact.last - contact.first) // 3
@@ -381,7 +383,7 @@ class Stances:
 
     def _lift(self, number: int, local: float) -> float:
         """Return how much higher the foot is for obstacles in the swing after a contact."""
-        contacts = self.clip.walk.contacts
+        contacts = self.clip.contact_track.contacts
         if number < 0 or number + 1 >= len(contacts):
             return shape.lift(local, self._arcs(number, local))
         arcs = self._swings.get(number)
@@ -394,8 +396,8 @@ class Stances:
 
         They are the same at all times of it, but where a contact before it or after it is unknown.
         """
-        contacts, first, last = self.clip.walk.contacts, self.clip.first, self.clip.last
-        swing = max(2, round(SWING * self.clip.walk.track.rate))
+        contacts, first, last = self.clip.contact_track.contacts, self.clip.first, self.clip.last
+        swing = max(2, round(SWING * self.clip.contact_track.track.rate))
         begin, end, near = first - swing, last + swing, swing // 2
         early = late = 0
         if number >= 0:
@@ -415,7 +417,7 @@ class Stances:
         arcs: list[shape.Arc] = []
         for frame, found in needs.items():
             height = self.influence(frame) * found.lack
-            time = shape.time_to_rise(height, self.probe.leg) * self.clip.walk.track.rate
+            time = shape.time_to_rise(height, self.probe.leg) * self.clip.contact_track.track.rate
             rise = max(frame - near, min(begin, frame - time), begin - late)
             fall = min(frame + near, max(end, frame + time), end + early)
             arcs.append(shape.Arc(rise, frame, fall, height))
@@ -434,12 +436,12 @@ class Stances:
 
     def _needed(self, frame: int) -> tuple[Pose, Need]:
         """Return a foot that is not lifted at a frame of the clip, and the ground below it."""
-        found = self._needs.get(frame)
-        if found is None:
+        cached = self._needs.get(frame)
+        if cached is None:
             flat = self.clip.flat(frame)
             foot, _ = self._on_ground(frame, self.clip.pose(frame), flat)
-            found = self._needs[frame] = foot, need(self.probe, self.clip.sole, flat, foot)
-        return found
+            cached = self._needs[frame] = foot, need(self.probe, self.clip.sole, flat, foot)
+        return cached
 
     def influence(self, frame: int) -> float:
         """Return the influence of the ground at the animated height of the foot."""
@@ -452,16 +454,16 @@ class Stances:
 
     def stands(self, time: float) -> float:
         """Return 1 in a contact, less before and after it, and 0 when the lock has no influence."""
-        spans = [(contact.first, contact.last) for contact in self.clip.walk.contacts]
+        spans = [(contact.first, contact.last) for contact in self.clip.contact_track.contacts]
         return self._near(time - self._start, spans)
 
     def lies(self, time: float) -> float:
         """Return the same for the phases in which the foot is flat."""
-        return self._near(time, self.clip.walk.flats)
+        return self._near(time, self.clip.contact_track.flats)
 
     def _near(self, local: float, spans: list[tuple[int, int]]) -> float:
         """Return 1 within a span of frames, less beside it, and 0 from the time of the lock on."""
-        far = self.clip.inputs.lock_time * self.clip.walk.track.rate
+        far = self.clip.inputs.lock_time * self.clip.contact_track.track.rate
         number = bisect_right(spans, local, key=lambda span: span[0])
         beside = [max(0.0, local - spans[number - 1][1])] if number > 0 else []
         beside += [spans[number][0] - local] if number < len(spans) else []
@@ -481,9 +483,9 @@ class Stances:
             frame = floor(time - self._start)
             if time == frame + self._start:
                 # Found whether it was looked at before or not, so that it is the same bits always.
-                recorded, found = self._needed(frame)
+                recorded, needed = self._needed(frame)
                 if _is_near(recorded, foot, SAME * self.probe.leg):
-                    return found.lack
+                    return needed.lack
             self._last = flat, foot, need(self.probe, self.clip.sole, flat, foot).lack
         return self._last[2]
 
@@ -495,7 +497,7 @@ class Stances:
         return leg if share >= 1.0 else leg._replace(lock=scaled(leg.lock, share))
 
     def jumps(self, frame: int) -> tuple[Vec, Vec]:
-        """Return by how much ankle and hip joint jump at a frame (see `Clip.jumps`)."""
+        """Return by how much ankle and hip joint jump at a frame (see `FootClip.jumps`)."""
         return self.clip.jumps(frame - self._start)
 
     def foreseen(self, frame: int) -> LegAtFrame:
@@ -512,24 +514,24 @@ class Stances:
     def between(self, frames: range) -> tuple[object, ...]:
         """Return all that its way depends on: how it lies in contacts, and how far it is lifted."""
         first, last = frames[0], frames[-1]
-        around, contacts = self.clip.planted.around, self.clip.walk.contacts
+        around, contacts = self.clip.planted.around, self.clip.contact_track.contacts
         low, high = around(first - self._start)[0], around(last - self._start)[0] + 1
-        found = [self._lying(i) for i in range(max(0, low), min(high + 1, len(contacts)))]
-        found += [self._hanging(self.clip.first)] if low < 0 else []
-        found += [self._hanging(self.clip.last)] if high >= len(contacts) else []
+        state = [self._lying(i) for i in range(max(0, low), min(high + 1, len(contacts)))]
+        state += [self._contact_below(self.clip.first)] if low < 0 else []
+        state += [self._contact_below(self.clip.last)] if high >= len(contacts) else []
         if not contacts:
             stride = self._stride
             begin, end = (floor((frame - self._start) / stride) for frame in (first, last))
             nodes = {self._node(number) for number in range(begin - 1, end + 3)}
-            found += [self._hanging(node) for node in sorted(nodes)]
-        return (low, high, *found, *map(self.arc, frames))
+            state += [self._contact_below(node) for node in sorted(nodes)]
+        return (low, high, *state, *map(self.arc, frames))
 
     def _moved(self, time: float, flat: Pose) -> GroundOffset:
         """Return how the ground moves a foot that is locked on a flat floor."""
         number, stands = self.clip.planted.around(time)
         if stands:
             return self._in_contact(number, flat)
-        contacts = self.clip.walk.contacts
+        contacts = self.clip.contact_track.contacts
         first, last = self.clip.first, self.clip.last
         if not contacts:
             return self._airborne(time)
@@ -540,7 +542,7 @@ class Stances:
         before = self._edge(number, first) if number >= 0 else self._beyond(first)
         after = self._edge(number + 1, last) if number + 1 < len(contacts) else self._beyond(last)
         # A swing of which the clip has little still takes its time.
-        swing = max(1, round(SWING * self.clip.walk.track.rate))
+        swing = max(1, round(SWING * self.clip.contact_track.track.rate))
         if number < 0:
             first = min(first, last - swing)
         elif number + 1 >= len(contacts):
@@ -579,15 +581,15 @@ class Stances:
 
         Those of a cubic B-spline, which is a straight line where the ground is one.
         """
-        place = time / self._stride
-        number = floor(place)
-        weights = enumerate(shape.spline_weights(place - number), number - 1)
+        position = time / self._stride
+        number = floor(position)
+        weights = enumerate(shape.spline_weights(position - number), number - 1)
         return [(self._node(i), weight) for i, weight in weights]
 
     @property
     def _stride(self) -> int:
         """The number of frames between these."""
-        return max(1, round(0.5 * SWING * self.clip.walk.track.rate))
+        return max(1, round(0.5 * SWING * self.clip.contact_track.track.rate))
 
     def _node(self, number: int) -> int:
         """Return one of them, within the clip."""
@@ -598,20 +600,20 @@ class Stances:
 
         None if there is no ground below it.
         """
-        lying = self._hanging(frame)
+        lying = self._contact_below(frame)
         if lying is None:
             return None
         shift = scaled(self._up, lying.height - dot(self.clip.flat(frame).place, self._up))
         return GroundOffset(shift, lying.tilt, lying.rise)
 
-    def _hanging(self, frame: int) -> Lying | None:
+    def _contact_below(self, frame: int) -> SoleContact | None:
         """Return how the foot would lie on the ground below it, None if there is none."""
-        if frame not in self._hangings:
+        if frame not in self._contacts_below:
             flat = self.clip.flat(frame)
             ends = dict.fromkeys((self.clip.sole.heel, self.clip.sole.ball))
             points = [level(flat, end, self._up, self.probe.floor) for end in ends]
-            self._hangings[frame] = laid(self.probe, flat.place, points)
-        return self._hangings[frame]
+            self._contacts_below[frame] = sole_contact(self.probe, flat.place, points)
+        return self._contacts_below[frame]
 
     def _in_contact(self, number: int, flat: Pose) -> GroundOffset:
         lying = self._lying(number)
@@ -626,11 +628,11 @@ class Stances:
             shift = add(shift, sub(rotate(shape.turn_of(lying.tilt), apart), apart))
         return GroundOffset(shift, lying.tilt, lying.rise - drift)
 
-    def _lying(self, number: int) -> Lying | None:
+    def _lying(self, number: int) -> SoleContact | None:
         """Return how the foot lies in a contact, None if there is no ground."""
         if number not in self._lyings:
             base = self.clip.planted.places[number].base
-            self._lyings[number] = laid(self.probe, base, self.clip.ends(number))
+            self._lyings[number] = sole_contact(self.probe, base, self.clip.ends(number))
         return self._lyings[number]
 
 

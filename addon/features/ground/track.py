@@ -30,7 +30,7 @@ from fabrik_solver.core.vectors import (
 from fabrik_solver.motion import codec
 from fabrik_solver.motion.contacts import Trajectory
 
-from .leg import Foot
+from .leg import RestFoot
 
 FORM = codec.Form(b"FABT", 2)
 
@@ -89,7 +89,7 @@ class Track(NamedTuple):
     start: int
     rate: float
     leg: float
-    foot: Foot
+    foot: RestFoot
     grounds: tuple[str, ...]
     samples: list[Sample]
 
@@ -145,7 +145,7 @@ def unpacked(blob: bytes) -> Track | None:
     ]
     if not codec.are_units([unit for sample in samples for unit in (sample.turn, sample.up)]):
         return None
-    touching = Foot(_vec(foot, 0), _vec(foot, 3), foot[6], foot[7])
+    touching = RestFoot(_vec(foot, 0), _vec(foot, 3), foot[6], foot[7])
     return Track(start, rate, leg, touching, tuple(grounds), samples)
 
 

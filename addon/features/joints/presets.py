@@ -122,15 +122,15 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
             return [{} for _ in bones]
         is_across = self.is_own and joint.limit_type == "HINGE" and joint.hinge_axis == "Z"
         is_of_limb = is_across or joint.limit_type == "CONE"
-        found = [limb if is_of_limb else own for own, limb in bends]
-        unknown = [one.name for one, bend in zip(bones, found, strict=True) if bend is None]
+        bends_used = [limb if is_of_limb else bone_bend for bone_bend, limb in bends]
+        unknown = [one.name for one, bend in zip(bones, bends_used, strict=True) if bend is None]
         if unknown:
             raise ChoiceError(
                 "Straight at rest and without a pole target: {bones}. Choose the bending axis",
                 {"axis": "X"},
                 bones=listed(unknown),
             )
-        return [turned_to(joint, bend, is_across) for bend in found if bend is not None]
+        return [turned_to(joint, bend, is_across) for bend in bends_used if bend is not None]
 
     def draw_options(self, layout: Any) -> None:
         """Draw the choice of the axis."""

@@ -180,25 +180,27 @@ def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
     places = places_at(snapshot, cast(Point, chain.target), chain.rig, frames)
     if places is None:
         return None
-    found = mean([(place, weight) for place, (_, weight) in zip(places, samples, strict=True)])
-    return found if chain.target_tie is None else add(found, snapshot.lift(chain, chain.target_tie))
+    aim = mean([(place, weight) for place, (_, weight) in zip(places, samples, strict=True)])
+    return aim if chain.target_tie is None else add(aim, snapshot.lift(chain, chain.target_tie))
 
 
 _samples = lru_cache(maxsize=64)(moments)
 
 
-def pose(chain: ChainInput, scenery: MotionContext, extra: object) -> ChainPose:
+def pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
     """Return the pose of a chain that looks at its target."""
-    untyped: Any = extra
+    untyped: Any = read
     inputs: LookInput = untyped
-    target = inputs.target or scenery.target
+    target = inputs.target or context.target
     look = inputs.look
     if inputs.up == "WORLD":
-        look = look._replace(up=mat_apply(scenery.to_armature[0], AXES["Z"]))
+        look = look._replace(up=mat_apply(context.to_armature[0], AXES["Z"]))
     elif inputs.up == "ARMATURE":
         look = look._replace(up=AXES["Z"])
-    place = scenery.world, scenery.to_armature
-    posture, error = look_in_world(chain, place, target, look, scenery.influence, scenery.tolerance)
+    spaces = context.world, context.to_armature
+    posture, error = look_in_world(
+        chain, spaces, target, look, context.influence, context.tolerance
+    )
     message = inputs.note
     if not message and posture.state != "REACHED":
         message = _explanation(chain, look, posture)

@@ -69,14 +69,14 @@ def places_at(
     places = tracer.places(point)
     if not tracer.moves:
         frames = ()
-    now, *found = places((snapshot.time, *frames))
+    now, *earlier = places((snapshot.time, *frames))
     here = snapshot.point(point)
     off = dist(now, here)
     if not off <= TOLERANCE * (1.0 + length(here)):  # Physics, or a target that is being dragged.
         raise UntraceableError(
             "“{object}” is not where its F-curves place it", object=point.object.name
         )
-    return found if tracer.moves else None
+    return earlier if tracer.moves else None
 
 
 class _Tracer:
@@ -103,14 +103,14 @@ class _Tracer:
     def _locations(self, ob: bpy.types.Object) -> Places:
         """Return the locations of an object without a parent."""
         posed = ob.evaluated_get(self.snapshot.depsgraph)
-        own, (dx, dy, dz) = vector(posed.location), posed.delta_location
+        location, (dx, dy, dz) = vector(posed.location), posed.delta_location
         curves = channel_curves(self._lists_of(ob), "location", 3)
         self.moves = any(curves)
 
         def places(frames: Sequence[float]) -> list[Vec]:
             xs, ys, zs = (
                 [value] * len(frames) if curve is None else [*map(curve.evaluate, frames)]
-                for curve, value in zip(curves, own, strict=True)
+                for curve, value in zip(curves, location, strict=True)
             )
             return [(x + dx, y + dy, z + dz) for x, y, z in zip(xs, ys, zs, strict=True)]
 
@@ -121,9 +121,9 @@ class _Tracer:
         if ob == self.rig.object:
             return _still(self.snapshot.world(ob, self.rig.uid))
         self._refuse(ob, ob, "")
-        own = self._basis(ob, ob, "")
+        basis = self._basis(ob, ob, "")
         parent = parent_of(ob)
-        return own if parent is None else _inside(self._parent(ob, *parent), own)
+        return basis if parent is None else _inside(self._parent(ob, *parent), basis)
 
     def _parent(self, ob: bpy.types.Object, parent: bpy.types.Object, bone: int) -> Track:
         """Return the track of the space of an object's own transforms, in world space."""
@@ -151,10 +151,10 @@ class _Tracer:
         pairs = [(skeleton.bone(i), self._local(skeleton, i)) for i in skeleton.chain_up(bone)]
 
         def track(frame: float) -> Frame:
-            found = WHOLE
+            pose = WHOLE
             for rest, local in pairs:
-                found = bone_frame(rest, local(frame), found)
-            return found
+                pose = bone_frame(rest, local(frame), pose)
+            return pose
 
         return track
 

@@ -102,12 +102,12 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
     other = other_side(armature, bone)
     if problem := joints_problem(armature):
         raise ProblemError(problem)
-    own = pose_bones(armature)
+    bones = pose_bones(armature)
     axes = mirrored_axes(armature, bone, other)
     restore_flexions(
         armature, {other: _mirrored_flexion(stored_flexions(armature, [bone])[bone], axes)}
     )
-    joint: FabrikJoint = own[bone].fabrik_joint
+    joint: FabrikJoint = bones[bone].fabrik_joint
     values = values_of(joint)
     kind = joint.limit_type
     if kind != "NONE" and (axes @ Vector(AXES["Y"])).angle(Vector(AXES["Y"])) > TOLERANCE:
@@ -129,7 +129,7 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
             notes.append(
                 msg("The twist of “{other}” would exceed 180°, where it is clamped", other=other)
             )
-    elif kind == "BLENDER" and not _mirror_native(own[bone], own[other], axes):
+    elif kind == "BLENDER" and not _mirror_native(bones[bone], bones[other], axes):
         return [
             (
                 msg(
@@ -140,14 +140,14 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
                 )
             )
         ]
-    set_values(own[other].fabrik_joint, values)
+    set_values(bones[other].fabrik_joint, values)
     return notes
 
 
 def _mirrored_flexion(stored: Stored, axes: Matrix) -> Stored:
     """Return what is stored of a bone, mirrored: nothing if nothing is."""
-    axis, found = (vector(axes @ Vector(one) * -1.0) for one in stored)
-    return axis, found
+    axis, flexion = (vector(axes @ Vector(one) * -1.0) for one in stored)
+    return axis, flexion
 
 
 def _mirrored_hinge(joint: FabrikJoint, axes: Matrix) -> dict[str, Any]:
@@ -186,10 +186,10 @@ def _mirror_native(bone: Any, other: Any, axes: Matrix) -> bool:
         return False
     values = {name: {axis: getattr(bone, name + axis) for axis in "xyz"} for name in IK_AXIS}
     for axis, image in zip("xyz", images, strict=True):
-        place = max(range(3), key=lambda i: abs(image[i]))
-        to = "xyz"[place]
+        image_axis = max(range(3), key=lambda i: abs(image[i]))
+        to = "xyz"[image_axis]
         low, high = values["ik_min_"][axis], values["ik_max_"][axis]
-        turn = (low, high) if image[place] > 0.0 else (-high, -low)
+        turn = (low, high) if image[image_axis] > 0.0 else (-high, -low)
         for name in IK_AXIS:
             setattr(other, name + to, values[name][axis])
         setattr(other, "ik_min_" + to, turn[0])
@@ -237,8 +237,8 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
     }
     motion = MOTIONS.get(item.solver)
     if motion is not None and motion.mirrored is not None:
-        own, lost = motion.mirrored(item, axes_to_tip)
-        values |= own
+        motion_values, lost = motion.mirrored(item, axes_to_tip)
+        values |= motion_values
         notes += [lost] if lost else []
     chain = named_chain(item, pose_bones(armature)[item.bone])
     bones = [*chain.bones, chain.tip] if chain.tip and item.use_rotation else chain.bones
@@ -339,9 +339,9 @@ def _mirrored_end(
     known = bpy.data.objects.get(name)
     if known is not None and known != ob:
         return MirroredTarget(known, "", MIRROR_X)
-    place = _mirrored_matrix(armature, ob, MIRROR_X)
+    matrix = _mirrored_matrix(armature, ob, MIRROR_X)
     size = max(_distance(armature, ob), 1e-6)
-    on_plane = (place.translation - _world(ob).translation).length < TOLERANCE * size
+    on_plane = (matrix.translation - _world(ob).translation).length < TOLERANCE * size
     if ob.type != "EMPTY" or (name == ob.name and on_plane):
         notes.append(msg("“{name}” has no opposite side: both chains share it", name=ob.name))
         return MirroredTarget(ob, "", MIRROR_X)
@@ -397,10 +397,10 @@ def _mirrored_matrix(armature: bpy.types.Object, ob: bpy.types.Object, axes: Mat
 
 
 def _mirrored_empty(
-    armature: bpy.types.Object, ob: bpy.types.Object, name: str, place: Matrix
+    armature: bpy.types.Object, ob: bpy.types.Object, name: str, matrix: Matrix
 ) -> bpy.types.Object:
     """Add the mirror image of an Empty, parented to the mirrored bone if it has a parent bone."""
-    new = new_empty(armature, name, vector(place.translation), ob.empty_display_size, "CUBE")
+    new = new_empty(armature, name, vector(matrix.translation), ob.empty_display_size, "CUBE")
     new.empty_display_type = ob.empty_display_type
     new.rotation_mode = ob.rotation_mode
     if ob.parent is not None:
@@ -409,7 +409,7 @@ def _mirrored_empty(
             flipped = bpy.utils.flip_name(ob.parent_bone)
             new.parent_bone = flipped if flipped in pose_bones(ob.parent) else ob.parent_bone
         bpy.context.view_layer.update()
-    new.matrix_world = place
+    new.matrix_world = matrix
     return new
 
 

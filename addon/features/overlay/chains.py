@@ -140,7 +140,7 @@ def shown_chains(
     if plan is None:
         return []
     rigs: dict[int, ShownRig | None] = {}
-    found: list[ShownChain] = []
+    chains_shown: list[ShownChain] = []
     for unit in plan.units:
         skeleton = unit.rig
         if skeleton.uid not in rigs:
@@ -155,8 +155,8 @@ def shown_chains(
             if item is None or item.state not in SOLVED or not item.show_overlay:
                 continue
             if is_selected or _is_target_selected(chain, layer):
-                found.append(_shown(plan, unit, chain, rig, layer, with_reach))
-    return sorted(found, key=lambda chain: not chain.is_active)
+                chains_shown.append(_shown(plan, unit, chain, rig, layer, with_reach))
+    return sorted(chains_shown, key=lambda chain: not chain.is_active)
 
 
 def _seen(
@@ -267,9 +267,9 @@ def _at_end(chain: ChainPlan, rig: ShownRig) -> tuple[int, ...]:
     asked = [ik_settings(rig.now.bones[bone]) for _, bone in chain.joints.native]
     limits, _ = chain.joints.now(asked)
     return tuple(
-        place
-        for place, limit in enumerate(limits)
-        if limit is not None and limit.is_at_end(rig.rotation(chain.bones[place]), NEAR_END)
+        index
+        for index, limit in enumerate(limits)
+        if limit is not None and limit.is_at_end(rig.rotation(chain.bones[index]), NEAR_END)
     )
 
 
@@ -297,13 +297,13 @@ def _shell(
     ):
         return None
     item = rig.item(chain)
-    own = joints
+    reach_joints = joints
     if chain.stretches:
-        own = _joints(chain, _unstretched_frames(plan, chain, rig))
+        reach_joints = _joints(chain, _unstretched_frames(plan, chain, rig))
     hand = ORIGIN
     if _has_hand_beyond(chain) and item.rotation_weight > 0.0 and not _shares_hand(unit, chain):
-        own, hand = own[:-1], sub(joints[-1], joints[-2])
-    lengths = [dist(a, b) for a, b in pairwise(own)]
+        reach_joints, hand = reach_joints[:-1], sub(joints[-1], joints[-2])
+    lengths = [dist(a, b) for a, b in pairwise(reach_joints)]
     outer = sum(lengths) * (max(1.0, item.stretch_max) if chain.stretches else 1.0)
     middle = point_in(rig.world, add(joints[0], hand))
     return Shell((rig.world[0], middle), outer, max(0.0, 2.0 * max(lengths) - sum(lengths)))
@@ -316,10 +316,10 @@ def _shares_hand(unit: UnitPlan, chain: ChainPlan) -> bool:
 
 def _unstretched_frames(plan: Plan, chain: ChainPlan, rig: ShownRig) -> list[Frame]:
     """Return the evaluated frames of a chain's bones with the scales of their FK pose."""
-    own = pose_bones(chain.rig.object)
+    bones = pose_bones(chain.rig.object)
     parent = WHOLE if chain.root_parent < 0 else rig.now.frame(chain.root_parent)
     frames: list[Frame] = []
     for bone in _bones_of(chain):
-        local = rig.local(bone, rig.rotation(bone), own[bone].scale)
+        local = rig.local(bone, rig.rotation(bone), bones[bone].scale)
         frames.append(bone_frame(chain.rig.bone(bone), local, frames[-1] if frames else parent))
     return frames

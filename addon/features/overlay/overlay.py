@@ -74,21 +74,21 @@ def overlay_data(context: bpy.types.Context) -> OverlayData | None:
     scene, layer = context.scene, context.view_layer
     if not (overlay.show_overlays and overlay.show_bones) or scene is None or layer is None:
         return None
-    own = scene_settings(scene)
-    if not own.show_overlay:
+    fabrik = scene_settings(scene)
+    if not fabrik.show_overlay:
         return None
-    with_reach = own.show_reach or is_dragging()
-    found = OverlayData(shown_chains(layer, view, with_reach), shown_joint(layer, view))
-    return found if found.chains or found.joint else None
+    with_reach = fabrik.show_reach or is_dragging()
+    data = OverlayData(shown_chains(layer, view, with_reach), shown_joint(layer, view))
+    return data if data.chains or data.joint else None
 
 
 def is_dragging() -> bool:
     """Return whether something is moved with the mouse, in any window."""
     windows = cast(bpy.types.WindowManager, bpy.context.window_manager).windows
     return any(
-        one is not None and one.bl_idname.startswith(DRAGS)
+        operator is not None and operator.bl_idname.startswith(DRAGS)
         for window in windows
-        for one in cast(Any, window).modal_operators
+        for operator in cast(Any, window).modal_operators
     )
 
 
@@ -156,8 +156,8 @@ def draw_pixels(context: bpy.types.Context, shown: OverlayData) -> None:
     dots: list[Dot] = []
     for chain in shown.chains:
         colour = colours.active if chain.is_active else colours.chain
-        for place, joint in enumerate(chain.joints):
-            is_at_end = place in chain.at_end
+        for index, joint in enumerate(chain.joints):
+            is_at_end = index in chain.at_end
             dots.append(
                 Dot(joint, 1.8 * size, colours.end) if is_at_end else Dot(joint, size, colour)
             )
@@ -181,8 +181,8 @@ def draw_pixels(context: bpy.types.Context, shown: OverlayData) -> None:
 
 def _in_region(context: bpy.types.Context, place: Vec) -> tuple[float, float] | None:
     """Return a point in region coordinates; None if it is behind the viewer."""
-    found = location_3d_to_region_2d(context.region, context.region_data, place)
-    return None if found is None else (found.x, found.y)
+    pixel = location_3d_to_region_2d(context.region, context.region_data, place)
+    return None if pixel is None else (pixel.x, pixel.y)
 
 
 def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str]:
@@ -272,11 +272,11 @@ def draw_switch(panel: Any, context: bpy.types.Context) -> None:
     layout: Layout = panel.layout
     column = layout.column()
     column.active = cast(bpy.types.SpaceView3D, context.space_data).overlay.show_overlays
-    own = scene_settings(cast(bpy.types.Scene, context.scene))
-    column.prop(own, "show_overlay")
+    fabrik = scene_settings(cast(bpy.types.Scene, context.scene))
+    column.prop(fabrik, "show_overlay")
     row = column.row()
-    row.active = own.show_overlay
-    row.prop(own, "show_reach")
+    row.active = fabrik.show_overlay
+    row.prop(fabrik, "show_reach")
 
 
 def _overlays() -> Any:

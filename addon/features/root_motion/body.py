@@ -205,8 +205,8 @@ def record(body: Body, frames: Iterable[float], keyed: Sequence[str]) -> Recordi
         recording.objects.append(evaluated.matrix_world.copy())
         recording.bases.append(rig.matrix_basis.copy())
         recording.poses.append({name: bones[name].matrix.copy() for name in names})
-        own = pose_bones(rig)
-        recording.channels.append({name: own[name].matrix_basis.copy() for name in keyed})
+        posed = pose_bones(rig)
+        recording.channels.append({name: posed[name].matrix_basis.copy() for name in keyed})
     first = recording.objects[0]
     turn = (first.to_3x3() @ body.up).rotation_difference(Vector((0.0, 0.0, 1.0)))
     origin = first @ recording.poses[0][body.hips].translation

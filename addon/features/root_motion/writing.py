@@ -179,7 +179,7 @@ def add_cycles(
         keys = [key.co[0] for key in curve.keyframe_points]
         if len(keys) < 2 or keys[0] < frames[0] - NEAR or keys[-1] > frames[-1] + NEAR:
             continue
-        cycles = next((one for one in curve.modifiers if one.type == "CYCLES"), None)
+        cycles = next((modifier for modifier in curve.modifiers if modifier.type == "CYCLES"), None)
         if cycles is not None and curve.data_path not in written:
             continue
         for end, at in ((frames[0], keys[0]), (frames[-1], keys[-1])):

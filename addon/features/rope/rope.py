@@ -158,10 +158,10 @@ def _xy_plane(ob: bpy.types.Object, world: Frame) -> tuple[Vec, Vec]:
     return world[1], normal if dot(normal, z) >= 0.0 else scaled(normal, -1.0)
 
 
-def _pose(chain: ChainInput, scenery: MotionContext, extra: object) -> ChainPose:
-    rope = cast(RopeInput, extra)
-    target = point_in(scenery.to_armature, scenery.target)
-    influence, tolerance = scenery.influence, scenery.tolerance
+def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
+    rope = cast(RopeInput, read)
+    target = point_in(context.to_armature, context.target)
+    influence, tolerance = context.influence, context.tolerance
     stretch = rope.stretch
     if stretch and dist(chain.root, target) > chain.chain.scale:
         posture = pose_chain(
@@ -175,10 +175,10 @@ def _pose(chain: ChainInput, scenery: MotionContext, extra: object) -> ChainPose
             Stretch(*stretch),
         )
     else:
-        down = _normal_in(scenery.world, rope.down)
-        rest = _rest(chain, scenery, rope, target, down)
+        down = _normal_in(context.world, rope.down)
+        rest = _rest(chain, context, rope, target, down)
         posture = pose_rope(chain, target, down, rest, influence, tolerance)
-    error = dist(point_in(scenery.world, posture.tip), scenery.target)
+    error = dist(point_in(context.world, posture.tip), context.target)
     message = "" if posture.state == "REACHED" else explanation(posture, stretch is not None)
     return ChainPose(
         posture, Report(posture.state, round(error, 6), posture.solution.iterations_used, message)
@@ -186,23 +186,23 @@ def _pose(chain: ChainInput, scenery: MotionContext, extra: object) -> ChainPose
 
 
 def _rest(
-    chain: ChainInput, scenery: MotionContext, rope: RopeInput, target: Vec, down: Vec
+    chain: ChainInput, context: MotionContext, rope: RopeInput, target: Vec, down: Vec
 ) -> Rest | None:
     """Return the function that resolves collisions; None without collision.
 
     Args:
         chain: The bones and their FK pose.
-        scenery: The spaces.
+        context: The spaces.
         rope: The inputs of the rope.
         target: The target in armature space.
         down: The direction of gravity in armature space, a unit vector.
     """
     side = hanging_side(chain)
-    world = scenery.world
+    world = context.world
     if rope.plane is not None:
         point, normal = rope.plane
         above = add(point, scaled(normal, rope.thickness))
-        plane = point_in(scenery.to_armature, above), _normal_in(world, normal)
+        plane = point_in(context.to_armature, above), _normal_in(world, normal)
         return lambda joints, lengths: on_plane(joints, lengths, target, plane, side)
     if rope.surface is not None:
         solid = rope.surface.seen_from(world)

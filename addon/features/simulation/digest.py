@@ -149,8 +149,8 @@ class Digest:
         if isinstance(data, bpy.types.Mesh):
             yield data_blocks.mesh_digest(data)
         elif isinstance(data, bpy.types.Curve):
-            found = animation.animated(data)
-            yield data_blocks.values(data, found.keyed | found.driven)
+            channels = animation.animated(data)
+            yield data_blocks.values(data, channels.keyed | channels.driven)
             for spline in data.splines:
                 yield data_blocks.column(spline.points, "co", "f", 4)
                 for name in ("co", "handle_left", "handle_right"):
@@ -174,16 +174,20 @@ class Digest:
                 yield from self._of_native(con, moving)
         for index in sorted(self.items.get(ob, ())):
             path = f"{OWN}{index}]."
-            found = values_of(settings(ob).constraints[index])
+            constraint_values = values_of(settings(ob).constraints[index])
             animated = {path for path, _ in moving}
-            plain = {k: data_blocks.plain(v) for k, v in found.items() if path + k not in animated}
+            plain = {
+                k: data_blocks.plain(v)
+                for k, v in constraint_values.items()
+                if path + k not in animated
+            }
             ranks = self._ranks[ob]
             yield [(k, ranks.get(v, v) if isinstance(v, str) else v) for k, v in plain.items()]
 
     def _of_native(self, con: Any, moving: data_blocks.Moving) -> Iterator[object]:
         """Yield the settings of a native constraint, without the names of bones."""
-        found = data_blocks.values(con, moving)
-        yield [(name, value) for name, value in found if not name.endswith("subtarget")]
+        values = data_blocks.values(con, moving)
+        yield [(name, value) for name, value in values if not name.endswith("subtarget")]
         yield [self._rank(*target) for target in _targets(con)]
 
     def _animation(self, owner: Any, ob: bpy.types.Object | None = None) -> Iterator[object]:
@@ -243,15 +247,15 @@ def _object_relations(ob: bpy.types.Object) -> Iterator[_Node]:
     for modifier in ob.modifiers:
         yield from map(_whole, _objects_in(modifier))
     drivers: Any = ob.animation_data.drivers if ob.animation_data else ()
-    own = [curve.driver for curve in drivers if curve.data_path != dependency_driver.PATH]
-    for target in (t for driver in own for v in driver.variables for t in v.targets):
+    counted = [curve.driver for curve in drivers if curve.data_path != dependency_driver.PATH]
+    for target in (t for driver in counted for v in driver.variables for t in v.targets):
         if isinstance(target.id, bpy.types.Object):
             yield target.id, frozenset(filter(None, (target.bone_target,)))
 
 
 def _constraint_targets(con: Any) -> Iterator[_Node]:
-    found = [(ob, bone) for ob, bone in _targets(con) if ob is not None]
-    yield from ((ob, frozenset(filter(None, (bone,)))) for ob, bone in found)
+    targets = [(ob, bone) for ob, bone in _targets(con) if ob is not None]
+    yield from ((ob, frozenset(filter(None, (bone,)))) for ob, bone in targets)
 
 
 def _targets(con: Any) -> list[tuple[bpy.types.Object | None, str]]:
@@ -269,16 +273,16 @@ def _all_bones(ob: bpy.types.Object) -> list[str]:
 
 def _upward(ob: bpy.types.Object, names: Iterable[str]) -> set[str]:
     """Return the existing bones among some names, with all their parents."""
-    found: set[str] = set()
+    reached: set[str] = set()
     for name in names if ob.pose is not None else ():
         bone = pose_bones(ob).get(name)
-        while bone is not None and bone.name not in found:
-            found.add(bone.name)
+        while bone is not None and bone.name not in reached:
+            reached.add(bone.name)
             bone = bone.parent
-    return found
+    return reached
 
 
 def _objects_in(struct: Any) -> list[bpy.types.Object]:
     pointers = [p.identifier for p in struct.bl_rna.properties if p.type == "POINTER"]
-    found = [getattr(struct, name) for name in pointers]
-    return [value for value in found if isinstance(value, bpy.types.Object)]
+    objects = [getattr(struct, name) for name in pointers]
+    return [value for value in objects if isinstance(value, bpy.types.Object)]

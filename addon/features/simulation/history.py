@@ -170,8 +170,8 @@ def range_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, i
     By default these are those of the scene. What is simulated already stays in the range: a scene
     of which a part is rendered is not simulated again.
     """
-    if own := _own_range(armature):
-        return own
+    if chosen := _own_range(armature):
+        return chosen
     start, end = scene.frame_start, scene.frame_end
     known = shown_range(armature)
     return (start, end) if known is None else (min(start, known[0]), max(end, known[1]))
@@ -204,10 +204,10 @@ def data(armature: bpy.types.Object, owner: str) -> History | None:
     """Return the history of an owner; None if there is none, or while it is being simulated."""
     if is_running(armature, owner):
         return None
-    found = _history(armature, owner)
-    if isinstance(found, str):
+    history = _history(armature, owner)
+    if isinstance(history, str):
         return None
-    return found._replace(is_fresh=_freshness(armature).get(owner, False))
+    return history._replace(is_fresh=_freshness(armature).get(owner, False))
 
 
 def lack(armature: bpy.types.Object, owner: str, unknown: str = UNKNOWN) -> str:
@@ -276,7 +276,7 @@ def sentence(armature: Any) -> str:
     now = state(armature)
     if _running:
         return RUNNING
-    if any(_history(armature, one.owner) == DAMAGED for one in owners(armature)):
+    if any(_history(armature, owner.owner) == DAMAGED for owner in owners(armature)):
         return DAMAGED
     frames = shown_range(armature)
     if now == NONE or frames is None:
@@ -327,23 +327,23 @@ def store(armature: bpy.types.Object, owner: str, whole: bytes) -> None:
 def digest_of(armature: bpy.types.Object, one: Simulated, frames: tuple[int, int]) -> digest.Digest:
     """Return the digest of the inputs of a history."""
     inputs = (frames, one.inputs())
-    own = "" if one.counts_wholly else one.owner
-    found = digest.Digest(one.sources(), inputs, (armature, own))
+    path = "" if one.counts_wholly else one.owner
+    key = digest.Digest(one.sources(), inputs, (armature, path))
     uid = session_uid(armature)
-    _inputs.setdefault(uid, {uid}).update(found.seen)
-    return found
+    _inputs.setdefault(uid, {uid}).update(key.seen)
+    return key
 
 
 def keys_now(armature: bpy.types.Object) -> list[bytes]:
     """Return the current digests of all that can be simulated of an armature."""
     frames = range_of(armature, bpy.context.scene)
-    return [digest_of(armature, one, frames).key() for one in owners(armature)]
+    return [digest_of(armature, owner, frames).key() for owner in owners(armature)]
 
 
 def _histories(armature: bpy.types.Object) -> dict[str, History]:
     """Return the histories of an armature, by owner."""
-    found = {one.owner: _history(armature, one.owner) for one in owners(armature)}
-    return {owner: one for owner, one in found.items() if isinstance(one, History)}
+    histories = {one.owner: _history(armature, one.owner) for one in owners(armature)}
+    return {owner: one for owner, one in histories.items() if isinstance(one, History)}
 
 
 def _history(armature: bpy.types.Object, owner: str) -> History | str:
@@ -381,13 +381,13 @@ def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
         return _fresh.get(uid, {})
     if uid not in _fresh:
         _fresh[uid] = {}
-        for one in owners(armature):
-            history = _history(armature, one.owner)
+        for owner in owners(armature):
+            history = _history(armature, owner.owner)
             if isinstance(history, History):
-                key = digest_of(armature, one, (history.start, history.end)).key()
-                own = _own_range(armature)
-                is_whole = own is None or own == (history.start, history.end)
-                _fresh[uid][one.owner] = is_whole and key == history.key
+                key = digest_of(armature, owner, (history.start, history.end)).key()
+                chosen = _own_range(armature)
+                is_whole = chosen is None or chosen == (history.start, history.end)
+                _fresh[uid][owner.owner] = is_whole and key == history.key
     return _fresh[uid]
 
 
@@ -403,10 +403,10 @@ def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
         _notify()
     updated = {session_uid(update.id) for update in depsgraph.updates}
     data_blocks.forget(updated)
-    found = [uid for uid, counting in _inputs.items() if not counting.isdisjoint(updated)]
-    for uid in found:
+    changed = [uid for uid, counting in _inputs.items() if not counting.isdisjoint(updated)]
+    for uid in changed:
         _fresh.pop(uid, None)
-    if found:
+    if changed:
         _notify()
 
 

@@ -149,11 +149,11 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
 
 def due(layer: bpy.types.ViewLayer | None) -> list[bpy.types.Object]:
     """Return the outdated armatures of a view layer that Automatic simulates."""
-    from .simulate import stale
+    from .simulate import outdated_armatures
 
-    found = stale(layer) if layer else []
+    armatures = outdated_armatures(layer) if layer else []
     # Never the first time: it may have been cleared or undone.
-    begun = [ob for ob in found if history.shown_range(ob) is not None and not rest_problem(ob)]
+    begun = [ob for ob in armatures if history.shown_range(ob) is not None and not rest_problem(ob)]
     automatic = [ob for ob in begun if simulation_of(ob).use_auto]
     return [ob for ob in automatic if _tried.get(session_uid(ob)) != history.keys_now(ob)]
 

@@ -39,7 +39,7 @@ def before_render(scene: bpy.types.Scene, _unused: object = None) -> None:
 
 def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
     """Simulate all outdated armatures of a scene; return the problems."""
-    from .simulate import simulate, stale
+    from .simulate import outdated_armatures, simulate
 
     def go(armatures: list[bpy.types.Object]) -> list[str]:
         try:
@@ -52,8 +52,8 @@ def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
 
     problems: list[str] = []
     for layer in scene.view_layers:
-        found = [ob for ob in stale(layer) if not rest_problem(ob)]
-        problems += go(found) if found else []
+        left = [ob for ob in outdated_armatures(layer) if not rest_problem(ob)]
+        problems += go(left) if left else []
     return problems
 
 

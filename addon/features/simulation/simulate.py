@@ -59,11 +59,11 @@ class _Run(NamedTuple):
 
 def simulated(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
     """Return the armatures of a view layer that can be simulated."""
-    found = [ob for ob in layer.objects if ob.type == "ARMATURE" and ob.is_editable]
-    return [ob for ob in found if history.owners(ob)]
+    armatures = [ob for ob in layer.objects if ob.type == "ARMATURE" and ob.is_editable]
+    return [ob for ob in armatures if history.owners(ob)]
 
 
-def stale(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
+def outdated_armatures(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
     """Return the armatures of a view layer that are outdated or not yet simulated."""
     planner.current()
     history.check_again()  # Scripts may have changed inputs without an update.
@@ -128,8 +128,8 @@ def _passes(
         planner.current()
         for run in [run for run in level if not run.refused]:
             key = history.digest_of(run.armature, run.one, run.frames).key()
-            found = History(*run.frames, run.one.result(), key)
-            history.write(run.armature, run.one.owner, found)
+            result = History(*run.frames, run.one.result(), key)
+            history.write(run.armature, run.one.owner, result)
         planner.discard()
 
 
@@ -196,18 +196,20 @@ def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list
         ob = waiting.pop(0)
         if problem := rest_problem(ob):
             raise ProblemError(problem)
-        own = [_Run(ob, one, _frames(ob, scene), []) for one in history.owners(ob)]
-        runs += own
+        armature_runs = [_Run(ob, owner, _frames(ob, scene), []) for owner in history.owners(ob)]
+        runs += armature_runs
         known = {run.armature for run in runs} | set(waiting)
-        needed = {other: None for run in own for other in run.needed() if other not in known}
+        needed = {
+            other: None for run in armature_runs for other in run.needed() if other not in known
+        }
         waiting += [other for other in needed if other.is_editable and _is_outdated(other)]
     return runs
 
 
 def clear(armature: bpy.types.Object) -> None:
     """Remove all histories of an armature."""
-    for one in history.owners(armature):
-        history.store(armature, one.owner, b"")
+    for owner in history.owners(armature):
+        history.store(armature, owner.owner, b"")
     planner.discard()
     armature.update_tag()
 

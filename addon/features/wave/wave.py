@@ -111,8 +111,8 @@ def _settings(item: FabrikConstraint) -> FabrikWave:
     return now(wave_of(item), msg(" of the wave"))
 
 
-def _pose(chain: ChainInput, scenery: MotionContext, extra: object) -> ChainPose:
-    posture = pose_wave(chain, cast(Wave, extra), scenery.influence)
+def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
+    posture = pose_wave(chain, cast(Wave, read), context.influence)
     return ChainPose(posture, Report(posture.state))
 
 

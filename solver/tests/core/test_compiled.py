@@ -100,12 +100,12 @@ from fabrik_solver.motion.follow import Trail
 from fabrik_solver.motion.foothold import GroundHit
 from fabrik_solver.motion.footfall import STILL, foot_at
 from fabrik_solver.motion.gait import WalkingLeg, WalkSettings, bob_at, lean_at
-from fabrik_solver.motion.ground import Leg as Carried, hip_drop, hip_rise
+from fabrik_solver.motion.ground import CarriedLeg as Carried, hip_drop, hip_rise
 from fabrik_solver.motion.ground import averaged, bent_down, bent_up, hip_lift, peaks
 from fabrik_solver.motion.look import Look, pose_look
 from fabrik_solver.motion.packing import packed, unpacked
 from fabrik_solver.motion.pattern import groups_of
-from fabrik_solver.motion.planted import Leg as Carrier, Planted, Pose, Sole
+from fabrik_solver.motion.planted import FootLeg as Carrier, Planted, Pose, Sole
 from fabrik_solver.motion.rope import hang, pose_rope
 from fabrik_solver.motion.rope_collision import on_plane, on_surface
 from fabrik_solver.motion.solid import Solid

@@ -14,7 +14,7 @@ from fabrik_solver.core.vectors import Vec, add, dot, length, rotate, sub
 from fabrik_solver.motion.easing import smoother
 from fabrik_solver.motion.ground import (
     Arc,
-    Leg,
+    CarriedLeg,
     averaged,
     bent_down,
     bent_up,
@@ -86,14 +86,14 @@ def test_ground_fades_above_the_blend_height() -> None:
     assert [influence(h, 0.5) for h in (0.0, 0.5, 0.75, 1.0, 3.0)] == [1.0, 1.0, 0.5, 0.0, 0.0]
 
 
-def hip_shift(legs: list[Leg], up: Vec, share: float, follow: float) -> float:
+def hip_shift(legs: list[CarriedLeg], up: Vec, share: float, follow: float) -> float:
     rise = hip_rise(legs, follow)
     return rise - hip_drop(legs, up, share, rise)
 
 
-def leg(goal: Vec, target: Vec | None = None, root: Vec = (0.0, 0.0, 0.9)) -> Leg:
+def leg(goal: Vec, target: Vec | None = None, root: Vec = (0.0, 0.0, 0.9)) -> CarriedLeg:
     target = goal if target is None else target
-    return Leg(root, target, goal, 1.0, goal[2] - target[2])
+    return CarriedLeg(root, target, goal, 1.0, goal[2] - target[2])
 
 
 def test_hip_stays_where_all_feet_reach_and_are_not_moved() -> None:
@@ -125,14 +125,14 @@ def test_hip_only_lowers_if_it_does_not_follow() -> None:
 
 def test_no_knee_is_straightened_beyond_the_share_but_by_the_animation() -> None:
     """A leg of 1 m that the animation bends; and one that it stretches farther, which may stay."""
-    bent = Leg((0, 0, 0.8), (0, 0, 0), (0, 0, -0.3), 1.0, -0.3)
+    bent = CarriedLeg((0, 0, 0.8), (0, 0, 0), (0, 0, -0.3), 1.0, -0.3)
     for share in (0.9, 0.98):
         reach = 0.8 + 0.3 + hip_shift([bent], UP, share, 0.0)
         assert isclose(reach, share, abs_tol=0.005)
-    stretched = Leg((0, 0, 0.99), (0, 0, 0), (0, 0, -0.2), 1.0, -0.2)
+    stretched = CarriedLeg((0, 0, 0.99), (0, 0, 0), (0, 0, -0.2), 1.0, -0.2)
     assert 0.99 < 0.99 + 0.2 + hip_shift([stretched], UP, 0.9, 0.0) <= 1.0
     # One that does not reach in the animation does not reach here, and pulls nothing down.
-    short = Leg((0, 0, 1.3), (0, 0, 0), (0.001, 0, 0), 1.0, 0.0)
+    short = CarriedLeg((0, 0, 1.3), (0, 0, 0), (0.001, 0, 0), 1.0, 0.0)
     assert abs(hip_shift([short], UP, 0.98, 0.0)) < 1e-3
 
 
@@ -156,8 +156,8 @@ def test_hip_goes_no_deeper_than_half_a_leg_for_a_foot_that_is_out_of_reach() ->
 
 def test_hip_is_lowered_along_the_axis_whatever_it_is() -> None:
     up = (0.6, 0.0, 0.8)
-    one = Leg((0.57, 0, 0.76), (0.0, 0, 0), (-0.12, 0, -0.16), 1.0, -0.2)
-    upright = Leg((0, 0, 0.95), (0, 0, 0), (0, 0, -0.2), 1.0, -0.2)
+    one = CarriedLeg((0.57, 0, 0.76), (0.0, 0, 0), (-0.12, 0, -0.16), 1.0, -0.2)
+    upright = CarriedLeg((0, 0, 0.95), (0, 0, 0), (0, 0, -0.2), 1.0, -0.2)
     assert isclose(hip_shift([one], up, 0.98, 0.0), hip_shift([upright], UP, 0.98, 0.0))
 
 
@@ -199,7 +199,7 @@ def walk(
             feet.append((target[0], 0.0, target[2] + shift + up))
             goal = (target[0], 0.0, target[2] + shift)
             hip = (stride * (frame - 0.5 * stand) / cycle, 0.0, 0.93)
-            legs.append(Leg(hip, target, goal, 0.9, shift))
+            legs.append(CarriedLeg(hip, target, goal, 0.9, shift))
         rise = hip_rise(legs, follow)
         moments.append((rise, feet, hip_drop(legs, UP, 0.98, rise)))
     return moments

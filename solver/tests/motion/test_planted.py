@@ -9,7 +9,7 @@ from steps import UP, Steps, smoother, steps
 
 from fabrik_solver.core.vectors import Vec, add, length, quat_angle, rotate, sub
 from fabrik_solver.motion.contacts import BALL, FLAT, Contact, Part, Thresholds, contacts_of
-from fabrik_solver.motion.planted import Leg, Planted, Pose, Sole, rotation_vector, sole_of
+from fabrik_solver.motion.planted import FootLeg, Planted, Pose, Sole, rotation_vector, sole_of
 
 
 def contacts_in(walk: Steps) -> list[Contact]:
@@ -99,7 +99,7 @@ def test_foot_that_has_slid_far_comes_back_gently(rate: float, size: float) -> N
         lambda _: True,
         pose,
         last + 1,
-        Leg(lambda _: (0.0, 0.0, 0.5 * size), (0.0, 0.0, 0.0), size),
+        FootLeg(lambda _: (0.0, 0.0, 0.5 * size), (0.0, 0.0, 0.0), size),
         UP,
         Sole((0.0, 0.0, -0.09 * size), (0.1 * size, 0.0, -0.09 * size)),
         rate,
@@ -198,7 +198,7 @@ def test_toes_stand_alone_in_a_run() -> None:
         lambda _: True,
         lambda frame: turned[frame],
         40,
-        Leg(lambda _: (0.0, 0.0, 0.8), (0.0, 0.0, 0.0), 0.9),
+        FootLeg(lambda _: (0.0, 0.0, 0.8), (0.0, 0.0, 0.0), 0.9),
         UP,
         Sole((0.0, 0.0, -0.09), ball),
         60.0,

@@ -458,7 +458,7 @@ FORGED = {
 
 @pytest.mark.parametrize("case", FORGED)
 def test_forged_way_is_said_and_left_out(rig, case, capsys):
-    from addon.features.free_chain.follow import SimulatedPath
+    from addon.features.free_chain.free_chain import SimulatedPath
     from addon.features.simulation import history
 
     owner, item = "fabrik.constraints[0].follow", rig.fabrik.constraints[0]
@@ -525,7 +525,7 @@ def test_what_bends_on_from_it_follows_when_its_head_is_deleted(rig):
 
 def test_a_jump_costs_once(empty_file, monkeypatch):
     """One trail serves all frames: it remembers those that it has come by."""
-    from addon.features.free_chain import follow
+    from addon.features.free_chain import free_chain as follow
 
     trails, make = [], follow.Trail
 

@@ -358,7 +358,7 @@ def test_the_hip_of_a_capture_is_lower_than_captured_by_a_step_at_most(empty_fil
         [min(v) - 2.0 + 0.04 * k for k in range(int((max(v) - min(v) + 4.0) / 0.04))]
         for v in (xs, ys)
     ]
-    put_on(rig, make_terrain("Ground", *grid, height))
+    put_on_ground(rig, make_terrain("Ground", *grid, height))
     after = squats(rig, frames, feet)
     assert min(after) > min(before) - 0.16
     assert states(rig) == {"REACHED"}

@@ -97,7 +97,7 @@ def settings_read(rig: bpy.types.Object) -> Any:
 def walk_of(rig: bpy.types.Object, name: str) -> Any:
     """Return the detected contacts of a constraint on the ground, and what they were made of."""
     chain = next(one for one in planned(rig) if one.name == name)
-    return chain.goal_source.walk(chain, rig.fabrik.constraints[name].ground, 1)[0]
+    return chain.goal_source.contact_track(chain, rig.fabrik.constraints[name].ground, 1)[0]
 
 
 def declared(rig: bpy.types.Object) -> Any:

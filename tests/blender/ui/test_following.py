@@ -222,13 +222,13 @@ def test_an_armature_in_object_mode_stands_for_itself(rig: bpy.types.Object) -> 
 
 
 def test_what_was_just_removed_raises_nothing(rig: bpy.types.Object) -> None:
-    from addon.ui.following import selected_place
+    from addon.ui.following import selected_entry
 
     activate(bpy.data.objects["Hand"])
     update()
-    assert selected_place(bpy.context) == (rig, 0)
+    assert selected_entry(bpy.context) == (rig, 0)
     bpy.data.objects.remove(rig)
-    assert selected_place(bpy.context) is None
+    assert selected_entry(bpy.context) is None
 
 
 def test_several_selected_limbs_are_switched_by_one_button(rig: bpy.types.Object) -> None:

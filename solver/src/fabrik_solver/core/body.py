@@ -344,12 +344,14 @@ class BodyInput:
 
     def part(self, places: list[int], numbers: list[int], frame: Frame) -> "BodyInput":
         """Return the body of some of the chains with their bones, given the parent's frame."""
-        new = {i: place for place, i in enumerate(places)}
+        new = {i: index for index, i in enumerate(places)}
         members: list[Member] = []
         for number in numbers:
-            own = self.members[number]
-            bones = [new[i] for i in own.bones]
-            members.append(Member(bones, own.tip, own.rest_bends, own.limb_bends, own.has_hand))
+            member = self.members[number]
+            bones = [new[i] for i in member.bones]
+            members.append(
+                Member(bones, member.tip, member.rest_bends, member.limb_bends, member.has_hand)
+            )
         part = BodyInput(
             [self.bones[i] for i in places],
             [self.locals[i] for i in places],
@@ -452,10 +454,10 @@ def _pose_own_again(
             if earlier is not None:
                 outcome.iterations_used += earlier.iterations_used
             mixed.outcomes[i] = outcome
-            for place in member.bones[start:]:
-                given, share = body.locals[place], pull.influence
-                mixed.rotations[place] = slerp(given.rotation, posture.rotations[place], share)
-                mixed.scales[place] = mix(given.scale, posture.scales[place], share)
+            for index in member.bones[start:]:
+                given, share = body.locals[index], pull.influence
+                mixed.rotations[index] = slerp(given.rotation, posture.rotations[index], share)
+                mixed.scales[index] = mix(given.scale, posture.scales[index], share)
 
 
 def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) -> BodyPosture:
@@ -472,9 +474,9 @@ def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) ->
         wanted = [pull for number in group if (pull := pulls[number]) is not None]
         root_weight = max([pull.root_weight for pull in wanted]) if places[0] == 0 else 0.0
         solved = _together(body.part(places, group, frame), wanted, root_weight)
-        for place, i in enumerate(places):
-            posture.rotations[i] = solved.rotations[place]
-            posture.scales[i] = solved.scales[place]
+        for index, i in enumerate(places):
+            posture.rotations[i] = solved.rotations[index]
+            posture.scales[i] = solved.scales[index]
         if places[0] == 0:
             posture.location = solved.location
         for number, outcome in zip(group, solved.outcomes, strict=True):
@@ -572,9 +574,9 @@ def _pose_own(
     solved = pose_chain(
         given, pull.goal, solver, pull.iterations, pull.tolerance, 1.0, pull.tip, pull.stretch
     )
-    for place, i in enumerate(own):
-        posture.rotations[i] = solved.rotations[place]
-        posture.scales[i] = solved.scales[place] if solved.scales else body.locals[i].scale
+    for index, i in enumerate(own):
+        posture.rotations[i] = solved.rotations[index]
+        posture.scales[i] = solved.scales[index] if solved.scales else body.locals[i].scale
     state = _judged(solved.state, body, member, pull, frames)
     return MemberOutcome(state, solved.solution.iterations_used, given, solved)
 

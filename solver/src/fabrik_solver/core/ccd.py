@@ -54,8 +54,8 @@ def _normal(points: list[Vec]) -> Vec:
     """
     best, largest = ORIGIN, 0.0
     for i in range(2, len(points)):
-        found = cross(sub(points[i - 1], points[i - 2]), sub(points[i], points[i - 1]))
-        if length(found) > largest:
-            best, largest = found, length(found)
+        normal = cross(sub(points[i - 1], points[i - 2]), sub(points[i], points[i - 1]))
+        if length(normal) > largest:
+            best, largest = normal, length(normal)
     axis = unit(sub(points[-1], points[0])) or (1.0, 0.0, 0.0)
     return best if largest > 1e-9 else cross(axis, any_perpendicular(axis))

@@ -161,14 +161,14 @@ class Chain:
             return self._bending
         bend = None if self.bend is None else in_space(self.bend)
         side = side_of((bend, otherwise), self.axis)
-        own, spread = bend_of(self.start, self.axis)
+        own_bend, spread = bend_of(self.start, self.axis)
         keep = self.aside / STRAIGHT
-        found = (mix(side, own, keep), side, keep)
+        bending = (mix(side, own_bend, keep), side, keep)
         if self.is_known:
-            found = (*self.known_bend(own, spread, side), keep)
+            bending = (*self.known_bend(own_bend, spread, side), keep)
         if otherwise is None or self.bend is not None:
-            self._bending = found
-        return found
+            self._bending = bending
+        return bending
 
     def forward(self) -> Vec:
         """Return the unit vector to the side that it bends to if it is straight."""
@@ -199,10 +199,10 @@ class Chain:
             axis: The direction from the root to the tip.
             turn: The rotation of the chain as a whole, before it was bent.
         """
-        own, spread = bend_of(joints, axis)
+        bend, spread = bend_of(joints, axis)
         if not self.is_known:
-            return own, spread
-        return self.known_bend(own, spread, rotate(turn, self.forward()))[0], spread
+            return bend, spread
+        return self.known_bend(bend, spread, rotate(turn, self.forward()))[0], spread
 
     def flat_start(self) -> tuple[list[Joint], Vec]:
         """Return `start` without the rounding by which a flat chain leaves its plane.

@@ -139,20 +139,20 @@ def solve_shot(instants: Sequence[Instant]) -> list[Candidate]:
 
 def _is_linked(layers: list[_Layer], at: int, chosen: list[int]) -> bool:
     """Return whether the path stays on its track after a frame."""
-    place, after = chosen[at], chosen[at + 1]
-    return layers[at].after[place] == after or layers[at + 1].before[after] == place
+    candidate, after = chosen[at], chosen[at + 1]
+    return layers[at].after[candidate] == after or layers[at + 1].before[after] == candidate
 
 
 def _whole(layers: list[_Layer], way: int) -> list[Candidate]:
     """Return the track from the first or the last frame if it spans the shot, else nothing."""
-    at, place = (0, 0) if way > 0 else (len(layers) - 1, 0)
+    at, candidate = (0, 0) if way > 0 else (len(layers) - 1, 0)
     track = [layers[at].found[0]]
     while len(track) < len(layers):
-        place = layers[at].after[place] if way > 0 else layers[at].before[place]
-        if place < 0:
+        candidate = layers[at].after[candidate] if way > 0 else layers[at].before[candidate]
+        if candidate < 0:
             return []
         at += way
-        track.append(layers[at].found[place])
+        track.append(layers[at].found[candidate])
     return track if way > 0 else track[::-1]
 
 
@@ -170,7 +170,7 @@ def _way(path: list[Candidate]) -> float:
     return sum([squared_distance(path[i], path[i + 1]) for i in range(len(path) - 1)])
 
 
-def _follow(layers: list[_Layer], at: int, place: int, way: int) -> None:
+def _follow(layers: list[_Layer], at: int, candidate: int, way: int) -> None:
     """Continue a candidate's track from frame to frame, forwards or backwards, until it ends.
 
     A track ends where it merges with another one, and where it misses a target that another
@@ -180,17 +180,17 @@ def _follow(layers: list[_Layer], at: int, place: int, way: int) -> None:
     while 0 <= at + way < len(layers):
         here, there = layers[at], layers[at + way]
         links = here.after if way > 0 else here.before
-        if links[place] >= 0:
+        if links[candidate] >= 0:
             return
-        one = here.found[place]
-        found = there.instant.solved_from(one.rotations, one.location)
-        if not found.reaches and there.least_missed() == 0.0:
+        one = here.found[candidate]
+        solved = there.instant.solved_from(one.rotations, one.location)
+        if not solved.reaches and there.least_missed() == 0.0:
             return
-        step = largest_step(one, found)
-        next_place = there.place(found)
+        step = largest_step(one, solved)
+        next_place = there.place(solved)
         if step <= max(JUMP, FASTER * before):
-            links[place] = next_place
-        place, before = next_place, step
+            links[candidate] = next_place
+        candidate, before = next_place, step
         at += way
 
 
@@ -202,14 +202,14 @@ def _seed(layers: list[_Layer], at: int) -> None:
             continue
         places = {0}
         for number in range(SEEDS):
-            found = layer.instant.solved_from(
+            solved = layer.instant.solved_from(
                 layer.instant.spread(number + 1), layer.found[0].location
             )
-            if found.reaches or layer.least_missed() > 0.0:
-                places.add(layer.place(found))
-        for place in sorted(places | set(range(len(layer.found)))):
-            _follow(layers, i, place, 1)
-            _follow(layers, i, place, -1)
+            if solved.reaches or layer.least_missed() > 0.0:
+                places.add(layer.place(solved))
+        for candidate in sorted(places | set(range(len(layer.found)))):
+            _follow(layers, i, candidate, 1)
+            _follow(layers, i, candidate, -1)
 
 
 def _shortest_path(layers: list[_Layer]) -> list[int]:
@@ -218,7 +218,7 @@ def _shortest_path(layers: list[_Layer]) -> list[int]:
     back: list[list[int]] = []
     for i in range(1, len(layers)):
         before, here = layers[i - 1], layers[i]
-        own = here.costs()
+        added = here.costs()
         came: list[int] = []
         total: list[float] = []
         for k, candidate in enumerate(here.found):
@@ -232,14 +232,14 @@ def _shortest_path(layers: list[_Layer]) -> list[int]:
                     if cost < least:
                         best, least = j, cost
             came.append(best)
-            total.append(least + own[k])
+            total.append(least + added[k])
         back.append(came)
         costs = total
-    place = costs.index(min(costs))
-    chosen = [place]
+    cheapest = costs.index(min(costs))
+    chosen = [cheapest]
     for came in reversed(back):
-        place = came[place]
-        chosen.append(place)
+        cheapest = came[cheapest]
+        chosen.append(cheapest)
     chosen.reverse()
     return chosen
 
@@ -248,9 +248,9 @@ def _jumps(layers: list[_Layer], chosen: list[int]) -> list[int]:
     """Return the frames after which the path jumps, the largest jump first."""
     path = [layer.found[chosen[i]] for i, layer in enumerate(layers)]
     steps = [largest_step(path[i], path[i + 1]) for i in range(len(path) - 1)]
-    found: list[tuple[float, int]] = []
+    jumps: list[tuple[float, int]] = []
     for i, step in enumerate(steps):
         beside = max(steps[i - 1] if i else 0.0, steps[i + 1] if i + 1 < len(steps) else 0.0)
         if step > JUMP and step > FASTER * beside:
-            found.append((-step, i))
-    return [i for _, i in sorted(found)]
+            jumps.append((-step, i))
+    return [i for _, i in sorted(jumps)]

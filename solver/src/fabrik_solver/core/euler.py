@@ -38,12 +38,24 @@ def euler_angles(rotation: Quat, first: int, second: int, near: Vec) -> Vec:
     a, b, c = plus + minus, 0.5 * pi - 2.0 * atan2(far_plus, far_minus), sign * (plus - minus)
     one = _nearest(a, b, c, near[first], near[second], near[third])
     two = _nearest(a + pi, pi - b, c + pi, near[first], near[second], near[third])
-    found = one if one[3] <= two[3] else two
+    nearest = one if one[3] <= two[3] else two
     if first == 0:
-        return (found[0], found[1], found[2]) if second == 1 else (found[0], found[2], found[1])
+        return (
+            (nearest[0], nearest[1], nearest[2])
+            if second == 1
+            else (nearest[0], nearest[2], nearest[1])
+        )
     if first == 1:
-        return (found[1], found[0], found[2]) if second == 0 else (found[2], found[0], found[1])
-    return (found[1], found[2], found[0]) if second == 0 else (found[2], found[1], found[0])
+        return (
+            (nearest[1], nearest[0], nearest[2])
+            if second == 0
+            else (nearest[2], nearest[0], nearest[1])
+        )
+    return (
+        (nearest[1], nearest[2], nearest[0])
+        if second == 0
+        else (nearest[2], nearest[1], nearest[0])
+    )
 
 
 def _nearest(

@@ -127,13 +127,13 @@ class ChainInstant(Instant):
     def spread(self, number: int) -> Sequence[Quat]:
         """Return some rotations that limits allow."""
         chain = self._chain
-        found = list(chain.rotations)
+        rotations = list(chain.rotations)
         for i, bone in enumerate(chain.constrained):
             if bone.limit is not None:
-                found[i] = bone.limit.inside(spread(number, i))
+                rotations[i] = bone.limit.inside(spread(number, i))
         if chain.hand is not None and chain.limb is None:
-            found.append(chain.hand.given)
-        return found
+            rotations.append(chain.hand.given)
+        return rotations
 
     def _candidate(self, start: Sequence[Quat], goal: Goal) -> Candidate:
         chain = self._chain
@@ -212,11 +212,11 @@ class BodyInstant(Instant):
 
     def spread(self, number: int) -> Sequence[Quat]:
         """Return some rotations that limits allow."""
-        found: list[Quat] = []
+        rotations: list[Quat] = []
         for i, limit in enumerate(self._body.limits):
             given = self._body.locals[i].rotation
-            found.append(given if limit is None else limit.inside(spread(number, i)))
-        return found
+            rotations.append(given if limit is None else limit.inside(spread(number, i)))
+        return rotations
 
     def _candidate(self, body: BodyInput) -> Candidate:
         posture = pose_body(body, self._pulls)

@@ -204,22 +204,22 @@ class Cone(Limit):
         x, z, angle, twist = self._parts(rotation)
         ends = _ends(twist, self.twist)
         outward = _outward(x * angle, z * angle, self.swing_x, self.swing_z)
-        found: list[Vec] = []
+        planes: list[Vec] = []
         if not ends and not outward:
-            return found
+            return planes
         sine, cosine = sin(angle), cos(angle)
         for end in ends:
             share = end / max(1.0 + cosine, 1e-9)
-            found.append((-z * sine * share, end, x * sine * share))
+            planes.append((-z * sine * share, end, x * sine * share))
         widening = angle / sine if sine > 1e-9 else 1.0
         for gx, gz in outward:
             along = gx * x + gz * z
             aside = (gx * z - gz * x) * widening
             # d × a, with a = (x, 0, z) and d = (−z sin, cos, x sin).
-            found.append(
+            planes.append(
                 (along * x + aside * cosine * z, aside * sine, along * z - aside * cosine * x)
             )
-        return [scaled(rotate(self.centre, n), 1.0 / length(n)) for n in found]
+        return [scaled(rotate(self.centre, n), 1.0 / length(n)) for n in planes]
 
     def _parts(self, rotation: Quat) -> tuple[float, float, float, float]:
         """Return the axis of swing as x and z, its angle from 0 to π, and the angle of twist."""
@@ -306,14 +306,14 @@ def _ends(angle: float, angles: Range) -> list[float]:
     low, high = angles
     if high - low >= FREE:
         return []
-    found: list[float] = []
+    ends: list[float] = []
     from_low = (angle - low + pi) % (2.0 * pi) - pi
     from_high = (angle - high + pi) % (2.0 * pi) - pi
     if abs(from_high) < AT_END:
-        found.append(1.0)
+        ends.append(1.0)
     if abs(from_low) < AT_END:
-        found.append(-1.0)
-    return found
+        ends.append(-1.0)
+    return ends
 
 
 def _steps(low: float, high: float) -> list[float]:
@@ -358,12 +358,12 @@ def _outward(x: float, z: float, range_x: Range, range_z: Range) -> list[tuple[f
         size = sqrt(gx * gx + gz * gz)
         return [(gx / size, gz / size)]
     # Without width only the other axis is left, with two ends.
-    found: list[tuple[float, float]] = []
+    slopes: list[tuple[float, float]] = []
     for end in _ends(x, range_x):
-        found.append((end, 0.0))
+        slopes.append((end, 0.0))
     for end in _ends(z, range_z):
-        found.append((0.0, end))
-    return found
+        slopes.append((0.0, end))
+    return slopes
 
 
 def _in_ellipses(x: float, z: float, range_x: Range, range_z: Range) -> tuple[float, float]:

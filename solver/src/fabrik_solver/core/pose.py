@@ -79,7 +79,7 @@ def _beside(rotations: Sequence[Quat], chain: ChainInput) -> list[float]:
 
 def pose_in_world(
     chain: ChainInput,
-    place: tuple[Frame, Frame],
+    spaces: tuple[Frame, Frame],
     goal: Goal,
     solver: str,
     iterations: int,
@@ -93,7 +93,7 @@ def pose_in_world(
 
     Args:
         chain: The bones and their FK pose.
-        place: The armature's frame in world space, and its inverse.
+        spaces: The armature's frame in world space, and its inverse.
         goal: Target and pole in world space.
         solver: See `solve`.
         iterations: See `solve`.
@@ -109,7 +109,7 @@ def pose_in_world(
     Raises:
         ValueError: If a number is not finite, or the solver does not fit the chain.
     """
-    world, to_armature = place
+    world, to_armature = spaces
     goal_there = seen_from(to_armature, goal)
     tip_there = None if tip is None else tip.seen_from(to_armature[0])
     posture = pose_chain(

@@ -83,11 +83,11 @@ class Posture:
 
         With an oriented tip bone they are those before it, and the goal is theirs.
         """
-        found = self._solution
-        if isinstance(found, Placed):
-            found = found.solution(self.state)
-            self._solution = found
-        return found
+        solution = self._solution
+        if isinstance(solution, Placed):
+            solution = solution.solution(self.state)
+            self._solution = solution
+        return solution
 
     @property
     def has_orientation_error(self) -> bool:
@@ -378,7 +378,9 @@ class ChainInput:
     def turned(self, rotations: Sequence[Quat]) -> "ChainInput":
         """Return the same bones, without a hand, under other rotations."""
         pairs = zip(self.channels, rotations, strict=True)
-        return self.under([Local(own.location, turn, own.scale) for own, turn in pairs])
+        return self.under(
+            [Local(channels.location, turn, channels.scale) for channels, turn in pairs]
+        )
 
     def with_scales(self, scales: Sequence[Vec]) -> "ChainInput":
         """Return the same bones, without a hand, under other scales."""

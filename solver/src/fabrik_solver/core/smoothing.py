@@ -74,10 +74,10 @@ def _blend(
         pairs = zip(before[i].rotations, after[i].rotations, strict=True)
         rotations = [slerp(a, b, share) for a, b in pairs]
         location = mix(before[i].location, after[i].location, share)
-        found = instants[i].solved_from(rotations, location)
-        if path[i].reaches and not found.reaches:
+        solved = instants[i].solved_from(rotations, location)
+        if path[i].reaches and not solved.reaches:
             return path
-        blended[i] = found
+        blended[i] = solved
     return blended
 
 
@@ -108,11 +108,11 @@ def smooth(instants: Sequence[Instant], path: list[Candidate]) -> None:
             weights = (
                 (-1.0, 4.0, 0.0, 4.0, -1.0) if 2 <= i < count - 2 else (0.0, 1.0, 0.0, 1.0, 0.0)
             )
-            found = instants[i].solved_from(*_mean(near, weights))
-            if path[i].reaches and not found.reaches:
+            solved = instants[i].solved_from(*_mean(near, weights))
+            if path[i].reaches and not solved.reaches:
                 continue
-            if _roughness(path, i, found) < _roughness(path, i, path[i]):
-                path[i] = found
+            if _roughness(path, i, solved) < _roughness(path, i, path[i]):
+                path[i] = solved
                 has_changed = True
         if not has_changed:
             return
@@ -122,11 +122,11 @@ def _mean(near: list[Candidate], weights: Sequence[float]) -> tuple[list[Quat], 
     """Return the weighted mean of poses, that of rotations over compatible quaternions."""
     total = sum(weights)
     rotations: list[Quat] = []
-    for i, own in enumerate(near[2].rotations):
+    for i, rotation in enumerate(near[2].rotations):
         w = x = y = z = 0.0
         for weight, one in zip(weights, near, strict=True):
             if weight != 0.0:
-                a, b, c, d = quat_compatible(one.rotations[i], own)
+                a, b, c, d = quat_compatible(one.rotations[i], rotation)
                 w, x, y, z = w + weight * a, x + weight * b, y + weight * c, z + weight * d
         rotations.append(quat_unit((w / total, x / total, y / total, z / total)))
     location = ORIGIN

@@ -161,8 +161,8 @@ def _bend_to_side(
         before, after = length(joints[-1].at()) / chain.outer, length(target) / chain.outer
         share = max(share, newness(before, after))
     if share > 0.0:
-        own, _ = bend_of(joints, axis)
-        turn_joints(joints, forward_turn(axis, own, side, share))
+        bend, _ = bend_of(joints, axis)
+        turn_joints(joints, forward_turn(axis, bend, side, share))
 
 
 def _hinted(
@@ -188,12 +188,12 @@ def _hinted(
     hint, share = goal
     if hint is None or share == 0.0:
         return side
-    own, _ = bend_of(joints, axis)
+    bend, _ = bend_of(joints, axis)
     ahead = side_of((hint, side), axis)
     before = length(joints[-1].at())
     # How much farther the joints are from the axis when it is bent, for bones of one length.
     more = sqrt(max(0.0, chain.outer**2 - after**2) / max(1e-12, chain.outer**2 - before**2))
-    aside = scaled(sub(own, scaled(ahead, dot(own, ahead))), 1.0 / max(1.0, more))
+    aside = scaled(sub(bend, scaled(ahead, dot(bend, ahead))), 1.0 / max(1.0, more))
     forward = sqrt(max(0.0, 1.0 - dot(aside, aside)) + FACED * FACED)
     return unit(mix(side, add(aside, scaled(ahead, forward)), share)) or side
 
@@ -222,9 +222,9 @@ def _swivel_of_solved(
         swivel: That of the input pose.
     """
     now, spread = chain.bend_of_moved(joints, axis, turn)
-    own = swivel_to(pole, now, axis, goal.pole_angle, goal.pole_weight)
+    to_pole = swivel_to(pole, now, axis, goal.pole_angle, goal.pole_weight)
     share = 1.0 if chain.is_known else eased(spread / NEARLY_STRAIGHT)
-    return mean_swivel(swivel, own, share)
+    return mean_swivel(swivel, to_pole, share)
 
 
 def _softened(target: Vec, outer: float, softness: float) -> Vec:

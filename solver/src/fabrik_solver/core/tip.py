@@ -271,13 +271,13 @@ class Secant:
 
     def learn(self, step: Vec, difference: Vec) -> None:
         """Update the inverse Jacobian by the difference that a step made."""
-        found = mat_apply(self.undone, difference)
-        size = dot(step, found)
+        expected = mat_apply(self.undone, difference)
+        size = dot(step, expected)
         if abs(size) < 1e-9 * dot(step, step):
             return
         x, y, z = mat_columns(self.undone)
         row = (dot(step, x) / size, dot(step, y) / size, dot(step, z) / size)
-        error = sub(step, found)
+        error = sub(step, expected)
         self.undone = mat_from_columns(
             add(x, scaled(error, row[0])),
             add(y, scaled(error, row[1])),
@@ -359,8 +359,8 @@ def _wanted(hand: ConstrainedBone, carrying: Mat3, tip: Tip) -> Quat:
     It is the FK pose if the parent has zero scale.
     """
     inherited, post_scale = inherited_axes(hand.bone, carrying)
-    own = _own_axes(hand, post_scale)
-    return facing(inherited, own, (tip.ahead, tip.up)) or hand.given
+    axes = _own_axes(hand, post_scale)
+    return facing(inherited, axes, (tip.ahead, tip.up)) or hand.given
 
 
 def _place(limb: ChainInput, hand: ConstrainedBone, last: Frame, rotation: Quat) -> Vec:

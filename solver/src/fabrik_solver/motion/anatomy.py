@@ -92,14 +92,14 @@ class Anatomy(NamedTuple):
         """
         kinds = [limb.kind for limb in self.limbs]
         bare = {limb.kind for limb in self.limbs if limb.is_bare}
-        found = {
+        parts = {
             "LEGS": "LEG" not in kinds,
             "ARMS": len(kinds) < 4 and "ARM" not in kinds,
             "HEAD": self.head < 0,
             "FEET": "LEG" in bare,
             "HANDS": "ARM" in bare,
         }
-        return [name for name, is_missing in found.items() if is_missing]
+        return [name for name, is_missing in parts.items() if is_missing]
 
 
 def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) -> Anatomy:
@@ -117,10 +117,10 @@ def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) ->
         return best
     least = best.sureness + BETTER
     for index, heads in enumerate(poses):
-        found = _recognize(Figure(bones, names, body, heads))
-        if found.sureness >= least:
-            best, least = found._replace(pose=index), found.sureness + 0.1 * BETTER
-        if found.sureness >= GOOD:
+        anatomy = _recognize(Figure(bones, names, body, heads))
+        if anatomy.sureness >= least:
+            best, least = anatomy._replace(pose=index), anatomy.sureness + 0.1 * BETTER
+        if anatomy.sureness >= GOOD:
             break
     return best
 
@@ -139,7 +139,7 @@ def _recognize(figure: Figure) -> Anatomy:
     # The hips may only carry the legs, beside the spine.
     shared = len([bone for bone in line if bone in figure.ancestry(hips)])
     limbs.sort(key=lambda limb: (-bones[limb.bones[0]].head[2], -limb.side))
-    found = Anatomy(
+    anatomy = Anatomy(
         figure.left,
         cross(figure.left, UP),
         figure.evidence != "",
@@ -151,28 +151,28 @@ def _recognize(figure: Figure) -> Anatomy:
         -1,
         figure.evidence,
     )
-    return found._replace(sureness=_sureness(heads, found))
+    return anatomy._replace(sureness=_sureness(heads, anatomy))
 
 
-def _sureness(heads: Sequence[Vec], found: Anatomy) -> float:
+def _sureness(heads: Sequence[Vec], anatomy: Anatomy) -> float:
     """Return how sure it is that a pose shows a figure, and that it has these parts."""
-    legs = [_down(heads, limb) for limb in found.limbs if limb.kind == "LEG"]
+    legs = [_down(heads, limb) for limb in anatomy.limbs if limb.kind == "LEG"]
     rise = 1.0
-    if found.head >= 0 and found.hips >= 0:
-        way = sub(heads[found.head], heads[found.hips])
+    if anatomy.head >= 0 and anatomy.hips >= 0:
+        way = sub(heads[anatomy.head], heads[anatomy.hips])
         rise = way[2] / (length(way) or 1.0)
     if not legs or rise < HANGING:
         return 0.0
-    rights = {limb[:1] + limb[2:3]: limb for limb in found.limbs if limb.side < 0}
+    rights = {limb[:1] + limb[2:3]: limb for limb in anatomy.limbs if limb.side < 0}
     ways = [
         sub(_root(heads, limb), _root(heads, rights[limb[:1] + limb[2:3]]))
-        for limb in found.limbs
+        for limb in anatomy.limbs
         if limb.side > 0
     ]
-    apart = sum([dot(way, found.left) > 0.01 * found.height for way in ways]) / len(ways)
+    apart = sum([dot(way, anatomy.left) > 0.01 * anatomy.height for way in ways]) / len(ways)
     stands = max(0.0, sum(legs) / len(legs)) * (0.95 + 0.05 * max(0.0, rise))
-    whole = 0.6 + 0.2 * (len(found.limbs) >= 4) + 0.2 * (found.head >= 0)
-    return KNOWLEDGE.get(found.evidence, 0.0) * apart * stands * whole
+    whole = 0.6 + 0.2 * (len(anatomy.limbs) >= 4) + 0.2 * (anatomy.head >= 0)
+    return KNOWLEDGE.get(anatomy.evidence, 0.0) * apart * stands * whole
 
 
 def _root(heads: Sequence[Vec], limb: Limb) -> Vec:

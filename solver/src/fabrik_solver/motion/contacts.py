@@ -165,8 +165,8 @@ def contacts_of(
     _drop_lone_heels(kinds)
     _join(kinds, round(QUICKEST * rate))
     shortest = max(least, thresholds.shortest)
-    found = [_contact(kinds, first, last) for first, last in _spans(kinds)]
-    return [contact for contact in found if contact.last - contact.first >= shortest]
+    contacts = [_contact(kinds, first, last) for first, last in _spans(kinds)]
+    return [contact for contact in contacts if contact.last - contact.first >= shortest]
 
 
 def _hurry(path: Sequence[Vec], rate: float, leg: float) -> float:
@@ -226,34 +226,34 @@ def _paces(way: Trajectory, rate: float, hurry: float) -> list[float]:
 
     The ball of a foot that runs touches down and leaves at full speed, but does not slide.
     """
-    found = speeds(way.path, rate)
+    paces = speeds(way.path, rate)
     if hurry > 1.0:
         rises = speeds([(0.0, 0.0, height) for height in way.heights], rate)
         share = 1.0 - 1.0 / (hurry * hurry)
-        found = [
+        paces = [
             sqrt(max(0.0, speed * speed - share * rise * rise))
-            for speed, rise in zip(found, rises, strict=True)
+            for speed, rise in zip(paces, rises, strict=True)
         ]
-    return found
+    return paces
 
 
 def speeds(path: Sequence[Vec], rate: float) -> list[float]:
     """Return the speed of a point at each frame, over `WINDOW` before and after it."""
     window, last = max(1, round(WINDOW * rate)), len(path) - 1
-    found: list[float] = []
+    rates: list[float] = []
     for i in range(len(path)):
         a, b = max(0, i - window), min(last, i + window)
-        found.append(length(sub(path[b], path[a])) * rate / (b - a))
-    return found
+        rates.append(length(sub(path[b], path[a])) * rate / (b - a))
+    return rates
 
 
 def quantile(values: Sequence[float], share: float) -> float:
     """Return a quantile of values, interpolated linearly."""
     ordered = sorted(values)
-    place = (len(ordered) - 1) * share
-    low = int(place)
+    position = (len(ordered) - 1) * share
+    low = int(position)
     high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
 
 
 def level_of(heights: Sequence[float], leg: float) -> tuple[float, float]:
@@ -304,15 +304,15 @@ def mean_turn(turns: Sequence[Quat]) -> Quat:
 
 def runs(flags: Sequence[object], wanted: object) -> list[tuple[int, int]]:
     """Return the first and last frames of each run of frames that are flagged as wanted."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     start = -1
     for i, flag in enumerate(flags):
         if flag == wanted and start < 0:
             start = i
         elif flag != wanted and start >= 0:
-            found.append((start, i - 1))
+            spans.append((start, i - 1))
             start = -1
-    return [*found, (start, len(flags) - 1)] if start >= 0 else found
+    return [*spans, (start, len(flags) - 1)] if start >= 0 else spans
 
 
 def _pieces(

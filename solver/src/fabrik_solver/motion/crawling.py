@@ -33,11 +33,11 @@ LEAST: Final = 0.35
 PAIRS: Final = 3
 """The least number of pairs."""
 
-Leg = tuple[int, ...]
+LegBones = tuple[int, ...]
 """The bones of a leg, root first; its foot is the tail of the last one."""
 
 
-def crawler_legs(bones: Sequence[RestBone]) -> list[Leg]:
+def crawler_legs(bones: Sequence[RestBone]) -> list[LegBones]:
     """Return the legs of a body with many legs, empty if it is none.
 
     Args:
@@ -56,8 +56,8 @@ def crawler_legs(bones: Sequence[RestBone]) -> list[Leg]:
 
 
 def _on_floor(
-    bones: Sequence[RestBone], pairs: Sequence[tuple[Leg, Leg]], top: float
-) -> list[tuple[Leg, Leg]]:
+    bones: Sequence[RestBone], pairs: Sequence[tuple[LegBones, LegBones]], top: float
+) -> list[tuple[LegBones, LegBones]]:
     """Return the pairs that stand on a common floor below the body."""
     if not pairs:
         return []
@@ -74,7 +74,7 @@ def _on_floor(
 
 def _pairs(
     bones: Sequence[RestBone], body: Sequence[int], axis: Vec, size: float
-) -> list[tuple[Leg, Leg]]:
+) -> list[tuple[LegBones, LegBones]]:
     """Return the chains of two bones or more with a twin beyond the plane across an axis."""
     middle = median(dot(bones[i].head, axis) for i in body)
 
@@ -94,7 +94,7 @@ def _pairs(
         _longest(bones, children, i) for i in body if i not in trunk and bones[i].parent in trunk
     ]
     legs = [leg for leg in legs if len(leg) > 1]
-    found: list[tuple[Leg, Leg]] = []
+    pairs: list[tuple[LegBones, LegBones]] = []
     others = [leg for leg in legs if offset(bones[leg[-1]].tail) < 0.0]
     for leg in legs:
         tip = bones[leg[-1]].tail
@@ -105,16 +105,16 @@ def _pairs(
         twin = min(twins, key=lambda other: dist(bones[other[-1]].tail, image), default=None)
         if twin is not None and dist(bones[twin[-1]].tail, image) <= SYMMETRY * size:
             others.remove(twin)
-            found.append((leg, twin))
-    return found
+            pairs.append((leg, twin))
+    return pairs
 
 
-def _longest(bones: Sequence[RestBone], children: dict[int, list[int]], start: int) -> Leg:
+def _longest(bones: Sequence[RestBone], children: dict[int, list[int]], start: int) -> LegBones:
     """Return the longest chain of descendants of a bone, including it."""
     lines = [(start, *_longest(bones, children, child)) for child in children[start]]
     return max(lines, key=lambda line: _length(bones, line), default=(start,))
 
 
-def _length(bones: Sequence[RestBone], leg: Leg) -> float:
+def _length(bones: Sequence[RestBone], leg: LegBones) -> float:
     last = dist(bones[leg[-1]].head, bones[leg[-1]].tail)
     return last + sum([dist(bones[i].head, bones[j].head) for i, j in pairwise(leg)])

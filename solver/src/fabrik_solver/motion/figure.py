@@ -178,12 +178,14 @@ class Figure:
             if side:
                 key = (depth[i], self.names.stems[i])
                 twins.setdefault(key, {1: [], -1: []})[side].append(i)
-        found = {key: twin for key, twin in twins.items() if len(twin[1]) == len(twin[-1])}
+        twins_named = {key: twin for key, twin in twins.items() if len(twin[1]) == len(twin[-1])}
         # Feet that are no children of their legs step.
-        firm = {key for key, twin in found.items() if self.names.parts[twin[1][0]] not in ENDS}
+        firm = {
+            key for key, twin in twins_named.items() if self.names.parts[twin[1][0]] not in ENDS
+        }
         return [
             (key[0], sub(self._mean(twin[1]), self._mean(twin[-1])))
-            for key, twin in found.items()
+            for key, twin in twins_named.items()
             if key in firm or not firm
         ]
 
@@ -233,8 +235,12 @@ class Figure:
         axis: Vec | None = None
         for a, b in pairs:
             line = list(zip(self.line(a), self.line(b), strict=False))
-            own = [(k, level(sub(self.heads[i], self.heads[j]))) for k, (i, j) in enumerate(line)]
-            way = next((one for one in own if length(one[1]) > 0.01 * self.height), own[0])
+            offsets = [
+                (k, level(sub(self.heads[i], self.heads[j]))) for k, (i, j) in enumerate(line)
+            ]
+            way = next(
+                (offset for offset in offsets if length(offset[1]) > 0.01 * self.height), offsets[0]
+            )
             if axis is not None and dot(way[1], axis) < 0.0:
                 a, b, way = b, a, (way[0], scaled(way[1], -1.0))
             axis = axis if axis is not None else unit(way[1])
@@ -247,7 +253,7 @@ class Figure:
 
     def _similar(self, bones: Sequence[int]) -> list[tuple[int, int]]:
         """Return pairs of bones whose chains have the same shape, the most similar first."""
-        found: list[tuple[float, int, int]] = []
+        candidates: list[tuple[float, int, int]] = []
         for k, a in enumerate(bones):
             for b in bones[k + 1 :]:
                 one, other = self.line(a), self.line(b)
@@ -258,10 +264,10 @@ class Figure:
                     abs(self.reach[i] - self.reach[j]) for i, j in zip(one, other, strict=True)
                 ]
                 if max(lengths) <= TWIN_TOLERANCE * size:
-                    found.append((max(lengths) / (size or 1.0), a, b))
+                    candidates.append((max(lengths) / (size or 1.0), a, b))
         pairs: list[tuple[int, int]] = []
         taken: set[int] = set()
-        for _, a, b in sorted(found):
+        for _, a, b in sorted(candidates):
             if a not in taken and b not in taken:
                 pairs.append((a, b))
                 taken |= {a, b}
@@ -269,10 +275,10 @@ class Figure:
 
     def _below(self, bone: int) -> list[int]:
         """Return a bone and its descendants."""
-        found = [bone]
-        for i in found:
-            found += self.children[i]
-        return found
+        bones = [bone]
+        for i in bones:
+            bones += self.children[i]
+        return bones
 
     def _assign_sides(self) -> None:
         """Assign each bone to a side."""
@@ -307,7 +313,7 @@ def _lateral(pairs: Sequence[tuple[int, Vec]], height: float) -> Vec | None:
     count.
     """
     for depth in sorted({depth for depth, _ in pairs}):
-        way = level(sum_of([way for own, way in pairs if own == depth]))
+        way = level(sum_of([way for level_of_pair, way in pairs if level_of_pair == depth]))
         if length(way) > 0.01 * height:
             return unit(way)
     return None

@@ -57,7 +57,7 @@ class Footfall(NamedTuple):
     early: float = 0.0
 
 
-class Foot(NamedTuple):
+class FootState(NamedTuple):
     """The state of a foot at one time.
 
     Attributes:
@@ -114,7 +114,7 @@ def _normal_through(frame: Frame, normal: Vec) -> Vec:
     return inverse_direction((m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8]), normal)
 
 
-def foot_at(falls: Sequence[Footfall], time: float, grounds: Grounds) -> Foot:
+def foot_at(falls: Sequence[Footfall], time: float, grounds: Grounds) -> FootState:
     """Return the state of a foot at a time, from its footfalls in order.
 
     Before the first footfall it is at that foothold. Toe-off and landing are smooth: velocity and
@@ -124,7 +124,7 @@ def foot_at(falls: Sequence[Footfall], time: float, grounds: Grounds) -> Foot:
     fall = falls[at]
     place, normal, ahead = placed(fall, grounds)
     if at == 0 or time >= fall.land:
-        return Foot(place, normal, ahead, None)
+        return FootState(place, normal, ahead, None)
     start, start_normal, start_ahead = placed(falls[at - 1], grounds)
     u = (time - fall.lift) / (fall.land - fall.lift)
     share = horizontal_progress(u, fall.late, fall.early)
@@ -132,7 +132,7 @@ def foot_at(falls: Sequence[Footfall], time: float, grounds: Grounds) -> Foot:
     facing = unit(mix(start_normal, normal, share)) or normal
     pointing = unit(across(mix(start_ahead, ahead, share), facing)) or any_perpendicular(facing)
     line = mix(start, place, share)
-    return Foot(add(line, scaled(rise, fall.height * hump(u))), facing, pointing, u)
+    return FootState(add(line, scaled(rise, fall.height * hump(u))), facing, pointing, u)
 
 
 def placed(fall: Footfall, grounds: Grounds) -> tuple[Vec, Vec, Vec]:

@@ -151,7 +151,7 @@ def lift(time: float, arcs: Sequence[Arc]) -> float:
     return high * float(total ** (1.0 / STEPS))
 
 
-class Leg(NamedTuple):
+class CarriedLeg(NamedTuple):
     """A leg that a hip carries.
 
     Attributes:
@@ -171,7 +171,7 @@ class Leg(NamedTuple):
     stands: bool = False
 
 
-def hip_rise(legs: Sequence[Leg], follow: float) -> float:
+def hip_rise(legs: Sequence[CarriedLeg], follow: float) -> float:
     """Return how far the hip rises with the ground below its feet.
 
     Args:
@@ -181,7 +181,7 @@ def hip_rise(legs: Sequence[Leg], follow: float) -> float:
     return follow * fsum([leg.rise for leg in legs]) / len(legs)
 
 
-def hip_drop(legs: Sequence[Leg], up: Vec, share: float, rise: float) -> float:
+def hip_drop(legs: Sequence[CarriedLeg], up: Vec, share: float, rise: float) -> float:
     """Return how far the hip is lowered from there until all feet reach.
 
     Legs are extended up to a share of their length, so that no knee snaps. A leg that the animation
@@ -197,7 +197,7 @@ def hip_drop(legs: Sequence[Leg], up: Vec, share: float, rise: float) -> float:
     return max([0.0, *[_lack(leg, up, share, rise) for leg in legs if leg.length > 0.0]])
 
 
-def hip_lift(legs: Sequence[Leg], up: Vec, share: float, follow: float) -> float:
+def hip_lift(legs: Sequence[CarriedLeg], up: Vec, share: float, follow: float) -> float:
     """Return how far the hip is lifted, negative if it is lowered, where it is known who stands.
 
     It rises with the ground below the feet that carry the body, as far as all of them reach.
@@ -371,7 +371,7 @@ def smoothed(places: Mapping[int, Vec], time: float, ease: int, stride: int) -> 
     return scaled(total, 1.0 / weights) if weights > 0.0 else ORIGIN
 
 
-def _lack(leg: Leg, up: Vec, share: float, rise: float) -> float:
+def _lack(leg: CarriedLeg, up: Vec, share: float, rise: float) -> float:
     """Return how far the hip must be lowered for one leg; negative if it could rise."""
     given = length(sub(leg.root, leg.target))
     reach = max(share * leg.length, given + ROOM * max(0.0, leg.length - given))

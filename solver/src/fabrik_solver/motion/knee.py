@@ -126,11 +126,11 @@ def steadied(
         near[i] -= 2.0 * stiff
         near[i + 1] -= 2.0 * stiff
         far[i] += stiff
-    found = [w * place for w, place in zip(weights, places, strict=True)]
+    values = [w * place for w, place in zip(weights, places, strict=True)]
     for i, bend in enumerate(bends):
-        found[i] += stiff * bend
-        found[i + 1] -= 2.0 * stiff * bend
-        found[i + 2] += stiff * bend
+        values[i] += stiff * bend
+        values[i + 1] -= 2.0 * stiff * bend
+        values[i + 2] += stiff * bend
     # The factors of a symmetric matrix with two bands beside its diagonal.
     for i in range(count):
         pivot = middle[i]
@@ -138,17 +138,17 @@ def steadied(
         if i + 1 < count:
             middle[i + 1] -= one * near[i]
             near[i + 1] -= one * far[i]
-            found[i + 1] -= one * found[i]
+            values[i + 1] -= one * values[i]
         if i + 2 < count:
             middle[i + 2] -= two * far[i]
-            found[i + 2] -= two * found[i]
-        found[i] /= pivot
+            values[i + 2] -= two * values[i]
+        values[i] /= pivot
         near[i], far[i] = one, two
     for i in range(count - 2, -1, -1):
-        found[i] -= near[i] * found[i + 1]
+        values[i] -= near[i] * values[i + 1]
         if i + 2 < count:
-            found[i] -= far[i] * found[i + 2]
-    return found
+            values[i] -= far[i] * values[i + 2]
+    return values
 
 
 def moved(aside: float, more: float) -> float:

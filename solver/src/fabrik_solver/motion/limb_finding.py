@@ -153,17 +153,19 @@ def limbs_of(figure: Figure) -> list[Limb]:
     chains = [_Chain(figure, i) for i in starts if figure.children[i]]
     pairs = _twins([chain for chain in chains if chain.kind != "OTHER"])
     kinds = [_kind_in_pose(pair, pairs) for pair in pairs]
-    found: list[Limb] = []
+    arranged: list[Limb] = []
     for pair, kind in zip(pairs, kinds, strict=True):
         if not kind or (kind == "LEG" and _is_cloth(pair, pairs, kinds)):
             continue
         lower, other = sorted(pair, key=lambda chain: chain.low)
         first, last = _ends(lower, kind)
         same = lower.parts[: last + 1] == other.parts[: last + 1]
-        own = (first, last) if same else _ends(other, kind)
-        limbs = [_limb(lower, kind, first, last), _limb(other, kind, *own)]
-        found += [limb for limb in limbs if limb.bones] if all(one.bones for one in limbs) else []
-    return found
+        ends = (first, last) if same else _ends(other, kind)
+        limbs = [_limb(lower, kind, first, last), _limb(other, kind, *ends)]
+        arranged += (
+            [limb for limb in limbs if limb.bones] if all(one.bones for one in limbs) else []
+        )
+    return arranged
 
 
 def _twins(chains: Sequence[_Chain]) -> list[tuple[_Chain, _Chain]]:
@@ -171,8 +173,8 @@ def _twins(chains: Sequence[_Chain]) -> list[tuple[_Chain, _Chain]]:
     pairs: list[tuple[_Chain, _Chain]] = []
     rights = [chain for chain in chains if chain.side < 0]
     for left in [chain for chain in chains if chain.side > 0]:
-        found = [right for right in rights if right.trunk == left.trunk]
-        twin = min(found, key=lambda right: _difference(left, right), default=None)
+        matches = [right for right in rights if right.trunk == left.trunk]
+        twin = min(matches, key=lambda right: _difference(left, right), default=None)
         if twin is not None and _difference(left, twin) < UNLIKE:
             rights.remove(twin)
             pairs.append((left, twin))
@@ -326,13 +328,13 @@ def _ahead(heads: Sequence[Vec], kind: str) -> float:
     line: Vec | None = None
     size = 0.0
     for way in ways[1:]:
-        own = unit(way) if length(way) > least else None
-        if line is not None and own is not None:
+        direction = unit(way) if length(way) > least else None
+        if line is not None and direction is not None:
             is_one = kind == "LEG" or (first is not None and dot(first, line) >= IN_LINE)
-            if is_one or dot(line, own) < IN_LINE:
+            if is_one or dot(line, direction) < IN_LINE:
                 break
         size += length(way)
-        line = line or own
+        line = line or direction
     return size
 
 
@@ -386,5 +388,5 @@ def is_segment(names: Sequence[str], joints: Sequence[Vec]) -> bool:
     if first is None or second is None or dot(first, second) < IN_LINE:
         return False
     words = words_of(names[1])
-    before, own = (re.sub(r"[\d._ -]+", "", name) for name in names)
-    return bool(TWIST & set(words)) or (before == own and part_of(words) != "")
+    before, now = (re.sub(r"[\d._ -]+", "", name) for name in names)
+    return bool(TWIST & set(words)) or (before == now and part_of(words) != "")

@@ -282,22 +282,22 @@ def pose_look(
         is_limited = bool(chain.constrained) or look.limit < UNLIMITED
         state = "LIMITED" if is_limited and gaze is not None else "OUT_OF_REACH"
     if influence != 1.0:
-        bones = _posed(chain, [slerp(one.given, one.rotation, influence) for one in bones])
+        bones = _posed(chain, [slerp(bone.given, bone.rotation, influence) for bone in bones])
         tip, _ = _gaze_point(bones[-1], gaze, target)
     numbers: list[float] = []
-    for one in bones:
-        numbers.extend(quat_compatible(one.rotation, one.given))
+    for bone in bones:
+        numbers.extend(quat_compatible(bone.rotation, bone.given))
     residual = length(sub(tip, target))
     joints = [chain.root]
-    for one in bones:
-        joints.append(one.tail)
+    for bone in bones:
+        joints.append(bone.tail)
     placed = Placed(chain, joints, residual)
     return Posture(numbers, tip, state, goal, placed, orientation_error=missed)
 
 
 def look_in_world(
     chain: ChainInput,
-    place: tuple[Frame, Frame],
+    spaces: tuple[Frame, Frame],
     target: Vec,
     look: Look,
     influence: float = 1.0,
@@ -307,7 +307,7 @@ def look_in_world(
 
     Args:
         chain: The bones and their FK pose.
-        place: The armature's frame in world space, and its inverse.
+        spaces: The armature's frame in world space, and its inverse.
         target: The target in world space.
         look: See `pose_look`.
         influence: See `pose_look`.
@@ -319,7 +319,7 @@ def look_in_world(
     Raises:
         ValueError: If a number of the target is not finite.
     """
-    world, to_armature = place
+    world, to_armature = spaces
     posture = pose_look(chain, point_in(to_armature, target), look, influence, tolerance)
     return posture, dist(point_in(world, posture.tip), target)
 

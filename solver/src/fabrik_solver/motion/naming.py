@@ -212,15 +212,15 @@ def words_of(name: str) -> list[str]:
 
     A prefix that ends in a colon is ignored.
     """
-    found: list[str] = []
+    parts: list[str] = []
     words: list[str] = WORDS.findall(name.rpartition(":")[2])
     for word in words:
         known = JAPANESE.get(word, word.lower())
         if known[0] in "lr" and known[1:] in KNOWN and known not in KNOWN:
-            found.append(known[0])
+            parts.append(known[0])
             known = known[1:]
-        found += COMPOUNDS.get(known, known).split()
-    return found
+        parts += COMPOUNDS.get(known, known).split()
+    return parts
 
 
 def side_of(name: str) -> int:
@@ -234,15 +234,15 @@ def part_of(words: Iterable[str]) -> str:
     ``'ARM'`` and ``'LEG'`` may be the whole limb or either of its bones. ``'OTHER'`` is part of
     no limb, and an empty string says nothing.
     """
-    own = set(words)
-    if OTHER & own:
+    word_set = set(words)
+    if OTHER & word_set:
         return "OTHER"
     for part, known in PARTS:
-        if known & own:
+        if known & word_set:
             return part
-    if "leg" in own:
-        return "THIGH" if UPPER & own else "SHIN" if LOWER & own else "LEG"
-    if "arm" in own:
-        is_lower = (LOWER | {"f", "fore"}) & own  # The fore leg of an animal is its front leg.
-        return "UPPER_ARM" if UPPER & own else "FOREARM" if is_lower else "ARM"
+    if "leg" in word_set:
+        return "THIGH" if UPPER & word_set else "SHIN" if LOWER & word_set else "LEG"
+    if "arm" in word_set:
+        is_lower = (LOWER | {"f", "fore"}) & word_set  # The fore leg of an animal is its front leg.
+        return "UPPER_ARM" if UPPER & word_set else "FOREARM" if is_lower else "ARM"
     return ""

@@ -50,11 +50,15 @@ def unpacked(blob: bytes) -> tuple[RecordedWalk, list[str]]:
         or len(numbers) <= end
     ):
         raise ValueError(codec.DAMAGED)
-    found = [_fall(grounds[i], held[i], *numbers[FALL * i : FALL * i + FALL]) for i in range(many)]
-    if not all([_is_sound(fall, len(names)) for fall in found]):
+    footfalls = [
+        _fall(grounds[i], held[i], *numbers[FALL * i : FALL * i + FALL]) for i in range(many)
+    ]
+    if not all([_is_sound(fall, len(names)) for fall in footfalls]):
         raise ValueError(codec.DAMAGED)
     ends = list(accumulate(counts))
-    falls = [tuple(found[last - count : last]) for last, count in zip(ends, counts, strict=True)]
+    falls = [
+        tuple(footfalls[last - count : last]) for last, count in zip(ends, counts, strict=True)
+    ]
     lean_states = [_state(*numbers[i : i + LEAN]) for i in range(end, len(numbers), LEAN)]
     return RecordedWalk(start, tuple(falls), tuple(lean_states)), list(names)
 

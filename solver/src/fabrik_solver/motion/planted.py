@@ -83,7 +83,7 @@ class Sole(NamedTuple):
     ball: Vec = ORIGIN
 
 
-class Leg(NamedTuple):
+class FootLeg(NamedTuple):
     """The leg of a foot.
 
     Attributes:
@@ -114,7 +114,7 @@ class Anchor(NamedTuple):
     end: Vec
 
 
-class Place(NamedTuple):
+class PlantedContact(NamedTuple):
     """The foothold of a contact.
 
     Attributes:
@@ -165,7 +165,7 @@ def sole_of(
         leg: The length of its leg.
     """
     parts = [part for contact in contacts for part in contact.parts]
-    found: list[Vec] = []
+    ends: list[Vec] = []
     for point, other in zip(points, (BALL, HEEL), strict=True):
         frames = _frames([part for part in parts if part.kind == FLAT]) or _frames(
             [part for part in parts if part.kind != other]
@@ -173,8 +173,8 @@ def sole_of(
         high = {f: heights[f] + dot(point, ups[f]) for f in frames}
         low, top = level_of(list(high.values()), leg) if high else (0.0, 0.0)
         down = [sub(point, scaled(ups[f], h)) for f, h in high.items() if low <= h <= top]
-        found.append(median_of(down) if down else point)
-    return Sole(found[0], found[1])
+        ends.append(median_of(down) if down else point)
+    return Sole(ends[0], ends[1])
 
 
 def _frames(parts: Sequence[Part]) -> list[int]:
@@ -190,7 +190,7 @@ class Planted:
         counted: Callable[[int], bool],
         pose: Callable[[int], Pose],
         frames: int,
-        leg: Leg,
+        leg: FootLeg,
         up: Vec,
         sole: Sole,
         rate: float,
@@ -220,7 +220,10 @@ class Planted:
         self.places = [self._place(contact, counted) for contact in contacts]
         self._starts = [contact.first for contact in contacts]
         self._flats = [
-            anchor for place in self.places for anchor in place.anchors if anchor.part.kind == FLAT
+            anchor
+            for planted in self.places
+            for anchor in planted.anchors
+            if anchor.part.kind == FLAT
         ]
         self._flat_starts = [anchor.part.first for anchor in self._flats]
         self._turned: dict[tuple[int, bool], Edge] = {}
@@ -305,14 +308,14 @@ class Planted:
 
     def _edges(self, number: int, time: float) -> list[tuple[Edge, Edge, float]]:
         """Return the ends of the contacts before and after a time, and their distance in frames."""
-        found: list[tuple[Edge, Edge, float]] = []
+        edges: list[tuple[Edge, Edge, float]] = []
         if number >= 0:
             frame = self.places[number].contact.last
-            found.append((*self._contact_edges(number, frame, False), time - frame))
+            edges.append((*self._contact_edges(number, frame, False), time - frame))
         if number + 1 < len(self.places):
             frame = self.places[number + 1].contact.first
-            found.append((*self._contact_edges(number + 1, frame, True), frame - time))
-        return found
+            edges.append((*self._contact_edges(number + 1, frame, True), frame - time))
+        return edges
 
     def _contact_edges(self, number: int, frame: int, is_entry: bool) -> tuple[Edge, Edge]:
         """Return the offsets of location and rotation at one end of a contact."""
@@ -396,7 +399,7 @@ class Planted:
             )
         return self._turned[key]
 
-    def _place(self, contact: Contact, counted: Callable[[int], bool]) -> Place:
+    def _place(self, contact: Contact, counted: Callable[[int], bool]) -> PlantedContact:
         """Return the foothold of a contact."""
         points: dict[int, Vec] = {}
         parts = contact.parts
@@ -425,11 +428,11 @@ class Planted:
         flats = [anchor for anchor in anchors if anchor.part.kind == FLAT]
         if flats:
             longest = max(flats, key=lambda anchor: anchor.part.last - anchor.part.first)
-            return Place(contact, tuple(anchors), longest.start, longest.turn)
+            return PlantedContact(contact, tuple(anchors), longest.start, longest.turn)
         frames = self._counted(contact.first, contact.last, counted)
         poses = [self._pose(frame) for frame in frames]
         turn = mean_turn([pose.turn for pose in poses])
-        return Place(contact, tuple(anchors), mean([pose.place for pose in poses]), turn)
+        return PlantedContact(contact, tuple(anchors), mean([pose.place for pose in poses]), turn)
 
     def _counted(self, first: int, last: int, counted: Callable[[int], bool]) -> list[int]:
         frames = list(range(first, last + 1))
@@ -493,15 +496,15 @@ def eased(edge: Edge, gone: float, span: float) -> Vec:
 
 def _without(parts: Sequence[Part], kind: str) -> list[tuple[int, int]]:
     """Return the first and last indices of each run of phases that are not of a kind."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for i, part in enumerate(parts):
         if part.kind == kind:
             continue
-        if found and found[-1][1] == i - 1:
-            found[-1] = (found[-1][0], i)
+        if spans and spans[-1][1] == i - 1:
+            spans[-1] = (spans[-1][0], i)
         else:
-            found.append((i, i))
-    return found
+            spans.append((i, i))
+    return spans
 
 
 def rotation_vector(a: Quat, b: Quat) -> Vec:

@@ -66,10 +66,10 @@ class Solid:
         span = _narrowed(span, start[2], along[2], low[2], high[2])
         if span[0] > span[1]:
             return None
-        found = self._cast(start, along, distance * length(along))
-        if found is None:
+        surface = self._cast(start, along, distance * length(along))
+        if surface is None:
             return None
-        place, facing = found
+        place, facing = surface
         x, y, z = self._columns
         normal = unit((dot(x, facing), dot(y, facing), dot(z, facing)))
         return point_in(self._back, place), normal or scaled(direction, -1.0)

@@ -140,8 +140,8 @@ def eased_to(now: LeanState, target: Lean, frames: float, time: float) -> LeanSt
     fade = exp(-rate * frames)
     places: list[float] = []
     speeds: list[float] = []
-    for place, goal, speed in zip(now.lean, target, now.speed, strict=True):
-        off = place - goal
+    for value, goal, speed in zip(now.lean, target, now.speed, strict=True):
+        off = value - goal
         pull = (speed + rate * off) * frames
         places.append(goal + (off + pull) * fade)
         speeds.append((speed - rate * pull) * fade)

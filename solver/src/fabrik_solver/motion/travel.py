@@ -181,7 +181,7 @@ def stances_of(steps: Steps, path: Sequence[Planar]) -> list[StancePhase]:
         steps: The feet.
         path: The motion of the root from the first sample to each.
     """
-    found: list[StancePhase] = []
+    stances: list[StancePhase] = []
     gone = fsum(hypot(b.x - a.x, b.y - a.y) for a, b in pairwise(path))
     fastest = max(SWING * steps.leg, gone / (steps.times[-1] - steps.times[0]))
     spans = [b - a for a, b in pairwise(steps.times)]
@@ -198,9 +198,9 @@ def stances_of(steps: Steps, path: Sequence[Planar]) -> list[StancePhase]:
             if is_on_floor and first < 0:
                 first = i
             elif not is_on_floor and first >= 0:
-                found.append(StancePhase(number, first, i))
+                stances.append(StancePhase(number, first, i))
                 first = -1
-    return found
+    return stances
 
 
 def slides_of(steps: Steps, path: Sequence[Planar], stances: Sequence[StancePhase]) -> list[float]:
@@ -214,13 +214,13 @@ def slides_of(steps: Steps, path: Sequence[Planar], stances: Sequence[StancePhas
         stances: The stance phases.
     """
     ways = [_displacements(foot, _contacts(foot, steps), path) for foot in steps.feet]
-    found: list[float] = []
+    slides: list[float] = []
     for stance in stances:
         places = [(0.0, 0.0)]
         for x, y in ways[stance.foot][stance.first : stance.last]:
             places.append((places[-1][0] + x, places[-1][1] + y))
-        found.append(max(dist(a, b) for a in places for b in places))
-    return found
+        slides.append(max(dist(a, b) for a in places for b in places))
+    return slides
 
 
 def _displacements(
@@ -228,21 +228,21 @@ def _displacements(
 ) -> list[tuple[float, float]]:
     """Return the displacement over the floor of the points that stand, for each step."""
     moved = [[place.moved(p) for p in points] for place, points in zip(path, foot, strict=True)]
-    found: list[tuple[float, float]] = []
+    displacements: list[tuple[float, float]] = []
     for i, (before, after) in enumerate(pairwise(moved)):
         shares = [min(a, b) + MIN_WEIGHT for a, b in zip(contacts[i], contacts[i + 1], strict=True)]
         ways = list(zip(shares, before, after, strict=True))
         x = fsum(share * (q[0] - p[0]) for share, p, q in ways) / fsum(shares)
         y = fsum(share * (q[1] - p[1]) for share, p, q in ways) / fsum(shares)
-        found.append((x, y))
-    return found
+        displacements.append((x, y))
+    return displacements
 
 
 def _contacts(foot: Sequence[Sequence[Vec]], steps: Steps) -> list[list[float]]:
     """Return the contact of each point of a foot at each sample, from 0 to 1."""
     rows = [[p[2] / steps.leg for p in points] for points in foot]
     most = _floor_height(rows) + MAX_FLOOR_RISE
-    found: list[list[float]] = []
+    contacts: list[list[float]] = []
     first = last = 0
     for time, row in zip(steps.times, rows, strict=True):
         # At the ends of the clip the window is shifted, not shortened.
@@ -252,12 +252,13 @@ def _contacts(foot: Sequence[Sequence[Vec]], steps: Steps) -> list[list[float]]:
         while last < len(rows) and steps.times[last] <= start + FLOOR_WINDOW:
             last += 1
         floor = min(most, _floor_height(rows[first:last]))
-        own = [_quantile([one[k] for one in rows[first:last]]) for k in range(len(row))]
+        quantiles = [_quantile([one[k] for one in rows[first:last]]) for k in range(len(row))]
         heights = [
-            z - max(floor, min(low, floor + MAX_SOLE_RISE)) for z, low in zip(row, own, strict=True)
+            z - max(floor, min(low, floor + MAX_SOLE_RISE))
+            for z, low in zip(row, quantiles, strict=True)
         ]
-        found.append([_contact(z) for z in heights])
-    return found
+        contacts.append([_contact(z) for z in heights])
+    return contacts
 
 
 def _contact(height: float) -> float:
@@ -283,7 +284,7 @@ def _quantile(heights: Sequence[float]) -> float:
 def _weights(steps: Steps) -> list[list[Point]]:
     """Return for each step the points that may be in contact."""
     spans = [b - a for a, b in pairwise(steps.times)]
-    found: list[list[Point]] = [[] for _ in spans]
+    weights: list[list[Point]] = [[] for _ in spans]
     for foot in steps.feet:
         contacts = _contacts(foot, steps)
         for i, span in enumerate(spans):
@@ -292,8 +293,8 @@ def _weights(steps: Steps) -> list[list[Point]]:
                 weight = contacts[i][k] * contacts[i + 1][k] / (1.0 + rise * rise)
                 if weight > 0.0:
                     # A point that lands or lifts off is already moving.
-                    found[i].append((p, q, weight**4))
-    return found
+                    weights[i].append((p, q, weight**4))
+    return weights
 
 
 def _rates(
@@ -398,8 +399,8 @@ def _solved(
         if not use_turn:
             rows[3 * n + 2] = [0.0, 0.0, 0.0, 1.0]
             right[3 * n + 2] = 0.0
-    found = _banded_solved(rows, right)
-    return [(found[n], found[n + 1], found[n + 2] / leg) for n in range(0, size, 3)]
+    rates = _banded_solved(rows, right)
+    return [(rates[n], rates[n + 1], rates[n + 2] / leg) for n in range(0, size, 3)]
 
 
 def _banded_solved(rows: list[list[float]], right: list[float]) -> list[float]:
@@ -424,11 +425,11 @@ def _banded_solved(rows: list[list[float]], right: list[float]) -> list[float]:
             row[3] -= share * row[k]
             row[k] = share
             right[i] -= share * right[i - 3 + k]
-    found = [value / row[3] for value, row in zip(right, rows, strict=True)]
+    values = [value / row[3] for value, row in zip(right, rows, strict=True)]
     for i in range(count - 1, -1, -1):
         for k in range(max(0, 3 - i), 3):
-            found[i - 3 + k] -= rows[i][k] * found[i]
-    return found
+            values[i - 3 + k] -= rows[i][k] * values[i]
+    return values
 
 
 def _path(steps: Steps, rates: Sequence[Rate]) -> list[Planar]:

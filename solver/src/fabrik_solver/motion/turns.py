@@ -34,7 +34,7 @@ def next_to_step(
     for group in groups:
         members = of_group(feet, group)
         if any([foot.off(now) >= foot.stride.limit for foot in members]):
-            left = {one: _least(of_group(feet, one), now, settings) for one in groups}
+            left = {element: _least(of_group(feet, element), now, settings) for element in groups}
             pressed = min(groups, key=left.__getitem__)
             if left[pressed] >= min(left[group], 1.5 * settings.duration):
                 pressed = group

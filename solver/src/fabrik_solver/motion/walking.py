@@ -347,8 +347,8 @@ class StepPlanner:
         hit, has_ground = foothold_at(search, point_in(carry, aim))
         if not has_ground and self.settings.leans:
             below = sub(root, scaled(now.up, SINK * leg.reach))
-            found, has_ground = foothold_at(search._replace(root=below), point_in(carry, aim))
-            hit = found if has_ground else hit
+            foothold, has_ground = foothold_at(search._replace(root=below), point_in(carry, aim))
+            hit = foothold if has_ground else hit
         arc = Arc(share * self.settings.step_height * leg.reach, 0.0, 0.0)
         if land > lift:
             start = place_of(last, now.whole)

@@ -73,7 +73,7 @@ def turns(lengths: Sequence[float], wave: Wave) -> list[Vec]:
     """
     size = fsum(lengths)
     cosine, sine = cos(wave.direction), sin(wave.direction)
-    found: list[Vec] = []
+    rotations: list[Vec] = []
     at = 0.0
     for i, part in enumerate(lengths):
         # The middle of the bone, or by the number of bones if they have no length.
@@ -85,8 +85,8 @@ def turns(lengths: Sequence[float], wave: Wave) -> list[Vec]:
         random = wave.noise * angle
         along = regular + random * smooth_noise(phase, 2 * wave.seed)
         across = random * smooth_noise(phase, 2 * wave.seed + 1)
-        found.append((along * cosine - across * sine, 0.0, along * sine + across * cosine))
-    return found
+        rotations.append((along * cosine - across * sine, 0.0, along * sine + across * cosine))
+    return rotations
 
 
 def _share(position: float, falloff: float) -> float:
@@ -95,23 +95,23 @@ def _share(position: float, falloff: float) -> float:
     return 1.0 - abs(falloff) * still
 
 
-def smooth_noise(place: float, seed: int) -> float:
+def smooth_noise(position: float, seed: int) -> float:
     """Return smooth one-dimensional value noise from -1 to 1.
 
     Random values at whole and half positions are interpolated smoothly.
     """
-    first = floor(2.0 * place)
-    share = smooth(2.0 * place - first)
+    first = floor(2.0 * position)
+    share = smooth(2.0 * position - first)
     before, after = _random(first, seed), _random(first + 1, seed)
     return before + share * (after - before)
 
 
-def _random(place: int, seed: int) -> float:
+def _random(position: int, seed: int) -> float:
     """Return a pseudorandom number from -1 to 1: a hash of both numbers.
 
     C. Wellons, “Prospecting for Hash Functions” (2018).
     """
-    bits = (place * 0x9E3779B1 ^ seed * 0x85EBCA77 ^ 0x27D4EB2F) & WORD
+    bits = (position * 0x9E3779B1 ^ seed * 0x85EBCA77 ^ 0x27D4EB2F) & WORD
     for _ in range(2):
         bits ^= bits >> 16
         bits = bits * 0x7FEB352D & WORD

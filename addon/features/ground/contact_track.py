@@ -26,7 +26,7 @@ LEVEL = 0.5
 """The sine of the angle by which a foot may be turned from how it rests to count as level: 30°."""
 
 
-class Walk:
+class ContactTrack:
     """The track of a foot, and what is found from it.
 
     Attributes:
@@ -79,17 +79,17 @@ class Walk:
         sole = min(foot.heel_rest, foot.ball_rest)
         for part_kind in (FLAT, ""):
             for heights, kind in points:
-                found: tuple[list[float], list[float]] = [], []
+                by_angle: tuple[list[float], list[float]] = [], []
                 for contact in self.contacts:
                     frames = _frames(contact, part_kind or kind)
                     if frames:
                         height = quantile([heights[f] - rests[kind] for f in frames], 0.5)
                         is_level = 2 * sum(map(self._is_level, frames)) >= len(frames)
-                        found[0 if is_level else 1].extend([height] * len(frames))
-                if part_kind and self._hovers_at_rest(found[0], sole):
-                    return [height + sole for height in found[0]], found[1]
-                if found[0] or found[1]:
-                    return found
+                        by_angle[0 if is_level else 1].extend([height] * len(frames))
+                if part_kind and self._hovers_at_rest(by_angle[0], sole):
+                    return [height + sole for height in by_angle[0]], by_angle[1]
+                if by_angle[0] or by_angle[1]:
+                    return by_angle
         return [], []
 
     def _hovers_at_rest(self, standing: list[float], sole: float) -> bool:

@@ -70,7 +70,7 @@ class FabrikFollow(bpy.types.PropertyGroup):
     history: bytes = stored("History", "Simulated path of the head")
 
 
-def follow_of(item: FabrikConstraint) -> FabrikFollow:
+def free_chain_settings(item: FabrikConstraint) -> FabrikFollow:
     """Return the free chain settings of a constraint."""
     return cast(Any, item).follow
 
@@ -126,7 +126,7 @@ class CachedTrail(NamedTuple):
     source: tuple[bool, int, bytes]
 
 
-class FollowInput(NamedTuple):
+class FreeChainInput(NamedTuple):
     """The inputs of a free chain at a frame, besides its chain and its target.
 
     Attributes:
@@ -151,18 +151,18 @@ def _resolve(chain: ChainPlan, _item: FabrikConstraint) -> None:
     chain.is_timed = True
 
 
-def _read(snapshot: Snapshot, chain: ChainPlan) -> FollowInput:
+def _read(snapshot: Snapshot, chain: ChainPlan) -> FreeChainInput:
     armature = chain.rig.object
     owner = history.owner_path(chain.item, "follow")
     simulation = history.data(armature, owner)
     if simulation is None:
         raise ProblemError(history.lack(armature, owner))
     cached = _cached_trail(
-        chain, simulation, follow_of(settings(armature).constraints[chain.item]).use_path
+        chain, simulation, free_chain_settings(settings(armature).constraints[chain.item]).use_path
     )
     time = min(max(snapshot.time - simulation.start, 0.0), float(simulation.end - simulation.start))
     is_clamped = time != snapshot.time - simulation.start
-    return FollowInput(cached, time, is_clamped, history.note(simulation, snapshot.time))
+    return FreeChainInput(cached, time, is_clamped, history.note(simulation, snapshot.time))
 
 
 def _cached_trail(chain: ChainPlan, simulation: History, is_on_path: bool) -> CachedTrail:
@@ -190,24 +190,24 @@ def _cached_trail(chain: ChainPlan, simulation: History, is_on_path: bool) -> Ca
     return cached
 
 
-def _pose(chain: ChainInput, scenery: MotionContext, extra: object) -> ChainPose:
-    cached, time, is_clamped, note = cast(FollowInput, extra)
-    head = point_in(cached.from_world, scenery.target)
+def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
+    cached, time, is_clamped, note = cast(FreeChainInput, read)
+    head = point_in(cached.from_world, context.target)
     # The head reaches the target between frames too, and while the target is being dragged.
     joints = cached.trail.joints(time, None if is_clamped else head)
     if not note and time == int(time):
         simulated = point_in(cached.world, cached.trail.path[int(time)])
-        if dist(simulated, scenery.target) > TARGET_TOLERANCE * chain.chain.scale:
+        if dist(simulated, context.target) > TARGET_TOLERANCE * chain.chain.scale:
             note = TARGET_MOVED
-    if cached.from_world != scenery.to_armature:
-        to_armature = frame_in(scenery.to_armature, cached.world)
+    if cached.from_world != context.to_armature:
+        to_armature = frame_in(context.to_armature, cached.world)
         joints = tuple([point_in(to_armature, joint) for joint in joints])
-    location = mix(chain.channels[0].location, _root_location(chain, joints[0]), scenery.influence)
+    location = mix(chain.channels[0].location, _root_location(chain, joints[0]), context.influence)
     first, *others = chain.channels
     moved = chain.under([Local(location, first.rotation, first.scale), *others])
-    target = point_in(scenery.to_armature, scenery.target)
-    posture = fitted_to_joints(moved, joints, target, scenery.influence, scenery.tolerance)
-    error = dist(point_in(scenery.world, posture.tip), scenery.target)
+    target = point_in(context.to_armature, context.target)
+    posture = fitted_to_joints(moved, joints, target, context.influence, context.tolerance)
+    error = dist(point_in(context.world, posture.tip), context.target)
     message = note or ("" if posture.state == "REACHED" else explanation(posture, False))
     return ChainPose(posture, Report(posture.state, round(error, 6), 0, message), location)
 
