@@ -245,7 +245,7 @@ PATH = [str(TOP), str(TOP / "solver" / "src"), str(KIT)]
 """Where other processes find the add-on, its solver and this kit, also those of a real Blender."""
 
 ELSEWHERE = """
-import sys
+import os, sys
 sys.path[:0] = {path!r}
 import bpy, addon
 from rigs import *
@@ -260,6 +260,9 @@ finally:
         addon.unregister()
 with open({answer!r}, "w") as file:
     file.write(repr(result))
+if not bpy.app.binary_path:  # The wheel of 4.2 may crash as it ends (see conftest.py).
+    sys.stdout.flush()
+    os._exit(0)
 """
 
 

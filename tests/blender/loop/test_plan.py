@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 import pytest
-from inside import PLACES, count, declare, declared, forget, plan_made, planned, solver_calls
+from inside import PLACES, count, declare, declared, forget, plan_made, planned
 from rendering import witnessed
 from rigs import activate, add_constraint, go, link, make_chain, make_empty, shown_bits, update
 
@@ -97,16 +97,18 @@ def test_what_is_no_concern_of_the_plan_keeps_it(
 
 
 @pytest.mark.parametrize("edit", [one for one in UNCONCERNED if one is not key_others])
-def test_what_is_no_concern_of_a_chain_does_not_have_it_solved(
-    rig: bpy.types.Object, edit: Callable[[Any], None]
+def test_what_is_no_concern_of_a_chain_does_not_have_it_read(
+    rig: bpy.types.Object, edit: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Though Blender lists the armature, and evaluates it for a bone that is selected."""
     constrain_bone(rig)  # Else it is solved ahead, before anybody can know.
     update()
-    with solver_calls() as solved:
-        edit(rig)
-        update()
-    assert not solved
+    read: list[object] = []
+    for place in ("read an armature", "read an armature ahead"):
+        count(monkeypatch, place, lambda *given: read.append(given))
+    edit(rig)
+    update()
+    assert not read
 
 
 def hang_on_itself(rig: bpy.types.Object) -> None:
