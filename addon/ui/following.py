@@ -136,11 +136,11 @@ def hangs_on(chain: ChainPlan, bone: int) -> bool:
     """Return whether a bone of the armature hangs on the hand or foot of a limb that is posed."""
     rig = skeleton_of(chain.rig.object)
     way = rig.chain_up(bone)
-    last = chain.tip_bone if chain.tip_bone >= 0 else (*chain.bones, -1)[-1]
-    if last not in way[:-1]:
-        return False
+    if chain.tip_bone >= 0:
+        return chain.tip_bone in way and is_end_of_limb(rig, chain.tip_bone)
     # Where only the bones before the hand are posed, it is the first below them.
-    return is_end_of_limb(rig, last if chain.tip_bone >= 0 else way[way.index(last) + 1])
+    below = way[way.index(chain.bones[-1]) + 1 :] if {*chain.bones[-1:]} & {*way} else []
+    return bool(below) and is_end_of_limb(rig, below[0])
 
 
 def _first(

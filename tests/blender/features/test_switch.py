@@ -209,6 +209,9 @@ def test_a_limb_does_not_mean_the_trunk_that_carries_it(human: Any) -> None:
     add_limbs(human, "foot.L", "foot.R", controls="BONE", use_rotation=False)
     click_bones(human, "clavicle.L")
     refuses(bpy.ops.fabrik.switch, saying="No constraint belongs to the selection")
+    click_bones(human, "toe.R")
+    click_bones(human, "foot.L")
+    assert human.fabrik.constraints[human.fabrik.active_index].bone == "shin.L"
     click_bones(human, "foot.L", "toe.R")
     switch()
     assert influences(human)[:3] == [1.0, 1.0, 1.0]
