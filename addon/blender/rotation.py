@@ -76,44 +76,44 @@ def integers(bones: bpy.types.bpy_prop_collection, name: str) -> array[int]:
     return buffer
 
 
-Run = tuple[int, int, int]
+IndexRange = tuple[int, int, int]
 """A range of consecutive bones: its start and end, and the index of its first bone in the list."""
 
 
-def runs_of(bones: Sequence[int]) -> list[Run]:
-    """Split a list of bones into runs of consecutive ones."""
-    runs: list[Run] = []
+def ranges_of(bones: Sequence[int]) -> list[IndexRange]:
+    """Split a list of bones into ranges of consecutive ones."""
+    ranges: list[IndexRange] = []
     for i, bone in enumerate(bones):
-        if runs and runs[-1][1] == bone:
-            runs[-1] = (runs[-1][0], bone + 1, runs[-1][2])
+        if ranges and ranges[-1][1] == bone:
+            ranges[-1] = (ranges[-1][0], bone + 1, ranges[-1][2])
         else:
-            runs.append((bone, bone + 1, i))
-    return runs
+            ranges.append((bone, bone + 1, i))
+    return ranges
 
 
-def gather(buffer: array[float], runs: Sequence[Run], size: int) -> bytes:
-    """Return the values of the runs' bones, ``size`` per bone, as bytes."""
-    if len(runs) == 1:
-        first, last, _ = runs[0]
+def gather(buffer: array[float], ranges: Sequence[IndexRange], size: int) -> bytes:
+    """Return the values of the ranges' bones, ``size`` per bone, as bytes."""
+    if len(ranges) == 1:
+        first, last, _ = ranges[0]
         return buffer[first * size : last * size].tobytes()
     view = memoryview(buffer)
-    return b"".join([view[first * size : last * size] for first, last, _ in runs])
+    return b"".join([view[first * size : last * size] for first, last, _ in ranges])
 
 
 def transfer(
-    source: array[float], stride: int, first: int, to: array[float], size: int, run: Run
+    source: array[float], stride: int, first: int, to: array[float], size: int, span: IndexRange
 ) -> None:
-    """Copy the values of a run of bones between arrays of different strides.
+    """Copy the values of a range of bones between arrays of different strides.
 
     Args:
         source: The source array.
         stride: The number of values per bone there.
-        first: The index of the run's first bone there.
+        first: The index of the range's first bone there.
         to: The destination array.
         size: The number of values per bone there.
-        run: The bones.
+        span: The bones.
     """
-    start, end, _ = run
+    start, end, _ = span
     last = first + end - start
     for i in range(min(size, stride)):
         to[start * size + i : end * size : size] = source[
@@ -165,19 +165,21 @@ class ChannelGroup(NamedTuple):
         size: Length of the property.
         first: Slot (see `KINDS`) of this channel of the armature's first bone.
         bones: The bones, ascending.
-        runs: The same as runs of consecutive indices.
+        ranges: The same as ranges of consecutive indices.
     """
 
     channel: str
     size: int
     first: int
     bones: Sequence[int]
-    runs: Sequence[Run]
+    ranges: Sequence[IndexRange]
 
     def of_slots(self, numbers: array[float]) -> bytes:
         """Return the values of this group, given four numbers per slot of the armature."""
-        runs = [(self.first + first, self.first + last, place) for first, last, place in self.runs]
-        values = gather(numbers, runs, 4)
+        ranges = [
+            (self.first + first, self.first + last, place) for first, last, place in self.ranges
+        ]
+        values = gather(numbers, ranges, 4)
         if self.size == 4:
             return values
         fours = array("f", values)
@@ -249,7 +251,7 @@ class PoseChannels:
         """Return the values of a channel of some bones that are needed, as bytes."""
         channel = group.channel
         if self._rows is None or channel in self.buffers:
-            return gather(self.buffer(channel, group.size), group.runs, group.size)
+            return gather(self.buffer(channel, group.size), group.ranges, group.size)
         owners = self._few_bones
         values = [getattr(owners[bone], channel)[:] for bone in group.bones]
         return array("f", [*chain.from_iterable(values)]).tobytes()

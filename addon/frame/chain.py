@@ -187,7 +187,7 @@ class ChainUnit(Unit[ChainPlan, SolvedScene, SolveInput]):
         chain, before = self.plan, self._fk_state
         if before is None or pose.fk.stamp != self._stamp:
             joints = tuple([pose.fk.joints[bone] for _, bone in chain.joints.native])
-            channels = pose.fk.bits_of(chain.runs, chain.tip_bone)
+            channels = pose.fk.bits_of(chain.ranges, chain.tip_bone)
         else:
             channels, joints = before.channels, before.joints
         beneath = pose.beneath(chain.bones) if chain.is_layered else None

@@ -20,13 +20,13 @@ from ..blender.rotation import (
     QUATERNION,
     SCALE,
     ChannelGroup,
+    IndexRange,
     PoseChannels,
     Rows,
-    Run,
     channel_of,
     gather,
     quaternion,
-    runs_of,
+    ranges_of,
     transfer,
 )
 from ..blender.skeleton import Skeleton
@@ -100,14 +100,14 @@ class FkPose(NamedTuple):
         _, size = channel_of(self.modes[bone])
         return self.inputs[bone * 4 : bone * 4 + size].tolist()
 
-    def bits_of(self, runs: Sequence[Run], tip_bone: int) -> tuple[object, ...]:
+    def bits_of(self, ranges: Sequence[IndexRange], tip_bone: int) -> tuple[object, ...]:
         """Return the FK pose of a chain and the location of its tip bone, as bytes."""
         return (
             self.locations[tip_bone * 3 : tip_bone * 3 + 3].tobytes() if tip_bone >= 0 else b"",
-            b"".join([self.modes[first:last].tobytes() for first, last, _ in runs]),
-            gather(self.inputs, runs, 4),
-            gather(self.locations, runs, 3),
-            gather(self.scales, runs, 3),
+            b"".join([self.modes[first:last].tobytes() for first, last, _ in ranges]),
+            gather(self.inputs, ranges, 4),
+            gather(self.locations, ranges, 3),
+            gather(self.scales, ranges, 3),
         )
 
 
@@ -168,13 +168,13 @@ class FkReader:
         self._stamp = (0, 0)
         self._known: dict[int, Local] | None = None
         kinds = KINDS if self.slots and self.slots[-1] >= count else KINDS[:1]
-        self._others: dict[int, list[Run]] = {}
+        self._others: dict[int, list[IndexRange]] = {}
         self._other_modes = array("i")
         for kind in kinds[1:]:
             self._other_modes.extend([kind] * count)
             first = rig.slot(kind, 0)
             own = range(first, first + count)
-            self._others[kind] = runs_of([slot - first for slot in self.slots if slot in own])
+            self._others[kind] = ranges_of([slot - first for slot in self.slots if slot in own])
         self._inputs = array("f", bytes(16 * len(kinds) * count))
         self._modes = array("i")
         self._groups: list[ChannelGroup] = []
@@ -287,9 +287,9 @@ class FkReader:
             self._inputs = self._inputs[:]
         for group in changed:
             buffer = channels.buffer(group.channel, group.size)
-            for first, last, _ in group.runs:
-                run = (group.first + first, group.first + last, 0)
-                transfer(buffer, group.size, first, self._inputs, 4, run)
+            for first, last, _ in group.ranges:
+                span = (group.first + first, group.first + last, 0)
+                transfer(buffer, group.size, first, self._inputs, 4, span)
         return len(changed)
 
     def _group_slots(self, modes: array[int]) -> None:
@@ -302,7 +302,9 @@ class FkReader:
         for slot in self.slots:
             bone = slot % self._count
             grouped.setdefault((*channel_of(now[slot]), slot - bone), []).append(bone)
-        self._groups = [ChannelGroup(*key, bones, runs_of(bones)) for key, bones in grouped.items()]
+        self._groups = [
+            ChannelGroup(*key, bones, ranges_of(bones)) for key, bones in grouped.items()
+        ]
         posed = [(group.channel, bone) for group in self._groups for bone in group.bones]
         self.posed_channels = frozenset(posed)
         self._last_values = [b""] * len(self._groups)
@@ -317,8 +319,8 @@ class FkReader:
             return False
         for kind, buffer in ((LOCATION, self._locations), (SCALE, self._scales)):
             first = self.rig.slot(kind, 0)
-            for run in self._others.get(kind, ()):
-                transfer(self._inputs, 4, first + run[0], buffer, 3, run)
+            for span in self._others.get(kind, ()):
+                transfer(self._inputs, 4, first + span[0], buffer, 3, span)
         bits = self._locations.tobytes() + self._scales.tobytes()
         is_new = bits != self._last_bits
         if self._native_joints:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..blender.access import pose_bones, set_channel
 from ..blender.animated_values import Flushed, take_back
 from ..blender.curves import Curves, MutedCopy
-from ..blender.rotation import ALL_CHANNELS, ChannelGroup, Rows, floats, gather, runs_of
+from ..blender.rotation import ALL_CHANNELS, ChannelGroup, Rows, floats, gather, ranges_of
 from ..blender.skeleton import Skeleton, forget_bones
 from .fk_pose import FkPose
 from .write import PoseWriter
@@ -38,7 +38,7 @@ class ChannelBuffer:
             bones: The bones among them to access.
         """
         self.rig, self.channel, self.size, self.bones = rig, group.channel, group.size, bones
-        self.runs = group.runs if bones is group.bones else runs_of(bones)
+        self.ranges = group.ranges if bones is group.bones else ranges_of(bones)
         self._are_few = rows.are_few
         self._setters = self._resolved_setters() if self._are_few else []
         self._all_values = array("f")
@@ -76,7 +76,7 @@ class ChannelBuffer:
             return array("f", [number for setter in self._setters for number in setter])
         pose: Any = self.rig.object.pose
         self._all_values = floats(pose.bones, self.channel, self.size)
-        return array("f", gather(self._all_values, self.runs, self.size))
+        return array("f", gather(self._all_values, self.ranges, self.size))
 
     def write(self, numbers: array[float]) -> None:
         """Set all values in the fastest way; call `read` first. May tag the armature."""
@@ -84,7 +84,7 @@ class ChannelBuffer:
             self.write_quietly(numbers)
             return
         size = self.size
-        for first, end, place in self.runs:
+        for first, end, place in self.ranges:
             part = numbers[place * size : (place + end - first) * size]
             self._all_values[first * size : end * size] = part
         set_channel(self.rig.object, self.channel, self._all_values)
@@ -98,7 +98,7 @@ class ChannelBuffer:
                 setter.foreach_set(view[place * size : (place + 1) * size])
             return
         values, setters = self.rig.setters(self.channel, size)
-        for first, end, place in self.runs:
+        for first, end, place in self.ranges:
             part = numbers[place * size : (place + end - first) * size]
             values[first * size : end * size] = part
             for set_bone in setters[first:end]:

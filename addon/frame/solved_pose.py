@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fabrik_solver import Local
 from fabrik_solver.core.vectors import ORIGIN, Quat, Vec
 
-from ..blender.rotation import Run, quaternion
+from ..blender.rotation import IndexRange, quaternion
 from ..plan.chain_plan import Report
 from ..plan.results import SolveResult
 from ..settings.properties import AnimatedSettings
@@ -87,9 +87,9 @@ class SolvedPose:
         """The settings of the constraints, in the order of the list."""
         return self.fk.settings
 
-    def fk_bits(self, runs: Sequence[Run]) -> tuple[object, ...]:
+    def fk_bits(self, ranges: Sequence[IndexRange]) -> tuple[object, ...]:
         """Return the FK pose of some bones, as bytes."""
-        return self.fk.bits_of(runs, -1)
+        return self.fk.bits_of(ranges, -1)
 
     def beneath(self, bones: Sequence[int]) -> tuple[object, ...]:
         """Return the solved channels of some bones, which a layer starts from."""

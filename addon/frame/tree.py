@@ -88,7 +88,7 @@ class TreeUnit(Unit[TreePlan, SolvedScene, TreeInput]):
         chains = tuple([_member_input(scene, member) for member in self._members])
         beneath = pose.beneath(tree.bones) if tree.is_layered else None
         if pose.fk.stamp != self._stamp:
-            self._stamp, self._bits = pose.fk.stamp, pose.fk.bits_of(tree.runs, -1)
+            self._stamp, self._bits = pose.fk.stamp, pose.fk.bits_of(tree.ranges, -1)
         source = tree.start_source
         start = None if source is None else source.start_pose(scene.time, len(tree.bones))
         return TreeInput(parent, (*self._bits, beneath), chains, start)

@@ -13,11 +13,11 @@ from ..blender.rotation import (
     LOCATION,
     SCALE,
     ChannelGroup,
+    IndexRange,
     PoseChannels,
     Rows,
-    Run,
     channel_values,
-    runs_of,
+    ranges_of,
 )
 from ..blender.skeleton import Skeleton
 from ..plan.chain_plan import Report
@@ -61,7 +61,7 @@ class PoseWriter:
         self.reports: Mapping[tuple[int, ...], Sequence[Report]] = {}
         self.shown: Mapping[tuple[int, ...], Sequence[Report]] = {}
         self._bones: list[Sequence[int]] = []
-        self._runs: list[Run] = []
+        self._ranges: list[IndexRange] = []
         self._inputs = array("f")
         self._results: list[SolveResult] | None = None
         self._encoded: dict[int, Encoded] = {}
@@ -93,8 +93,8 @@ class PoseWriter:
             found = array("f", [*chained.from_iterable(rotations)])
             bones = [result.bones for result in pose.results]
             if bones != self._bones:
-                self._bones, self._runs = bones, runs_of([*chained.from_iterable(bones)])
-            for first, last, place in self._runs:
+                self._bones, self._ranges = bones, ranges_of([*chained.from_iterable(bones)])
+            for first, last, place in self._ranges:
                 end = place + last - first
                 numbers[first * 4 : last * 4] = found[place * 4 : end * 4]
             if not pose.locations and not pose.scales:

@@ -20,7 +20,7 @@ from fabrik_solver.core.vectors import (
 )
 
 from ..blender.errors import ProblemError
-from ..blender.rotation import LOCATION, SCALE, Run
+from ..blender.rotation import LOCATION, SCALE, IndexRange
 from ..blender.skeleton import Point, Skeleton
 from ..settings.joint_limits import Joints
 from ..settings.properties import AnimatedSettings, FabrikConstraint, Item, settings
@@ -66,7 +66,7 @@ class Pose(Protocol):
         """The settings of the constraints, in the order of the list."""
         ...
 
-    def fk_bits(self, runs: Sequence[Run]) -> tuple[object, ...]:
+    def fk_bits(self, ranges: Sequence[IndexRange]) -> tuple[object, ...]:
         """Return the FK pose of some bones, as bytes."""
         ...
 
@@ -334,7 +334,7 @@ class UnitPlan:
         rig: The armature.
         items: The indices of the constraints that it solves.
         bones: The posed bones; empty if it cannot be solved.
-        runs: The same as runs of consecutive indices.
+        ranges: The same as ranges of consecutive indices.
         root_parent: The parent of the first bone, -1 if it has none.
         is_layered: Whether a unit earlier in the list poses some of its bones.
     """
@@ -344,7 +344,7 @@ class UnitPlan:
     rig: Skeleton
     items: tuple[int, ...]
     bones: list[int]
-    runs: list[Run]
+    ranges: list[IndexRange]
     root_parent: int
     is_layered: bool
 
@@ -378,7 +378,7 @@ class ChainPlan(UnitPlan):
         is_late: Whether the note says that it lags one update behind.
         stretches: Whether its bones may stretch.
         more: Slots (see `KINDS`) that it poses besides rotations.
-        runs: The bones as runs of consecutive indices.
+        ranges: The bones as ranges of consecutive indices.
         root_parent: The parent of the first bone, -1 if it has none.
         is_root_free: Whether its first bone may move.
         is_layered: Whether a constraint earlier in the list poses some of its bones.
@@ -409,7 +409,7 @@ class ChainPlan(UnitPlan):
     is_late: bool = False
     stretches: bool = False
     more: list[int] = field(default_factory=list)
-    runs: list[Run] = field(default_factory=list)
+    ranges: list[IndexRange] = field(default_factory=list)
     root_parent: int = -1
     is_root_free: bool = False
     is_layered: bool = False

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from ..blender.rotation import Run, runs_of
+from ..blender.rotation import IndexRange, ranges_of
 from ..blender.skeleton import Point, Skeleton
 from .chain_plan import ChainPlan, Snapshot, UnitPlan
 from .results import SolveResult
@@ -35,7 +35,7 @@ class PrePassBone(UnitPlan, ABC):
         note: As for chains; not shown.
         is_late: As for chains.
         bones: The bone, as units have it.
-        runs: The same as a run of indices.
+        ranges: The same as a range of indices.
         root_parent: The parent of the bone, -1 if it has none.
         is_layered: Whether an earlier unit poses the bone as well.
         is_timed: Whether it depends on the frame itself.
@@ -53,7 +53,7 @@ class PrePassBone(UnitPlan, ABC):
     note: str = ""
     is_late: bool = False
     bones: list[int] = field(init=False)
-    runs: list[Run] = field(init=False)
+    ranges: list[IndexRange] = field(init=False)
     root_parent: int = field(init=False)
     is_layered: bool = False
     is_timed: bool = False
@@ -62,7 +62,7 @@ class PrePassBone(UnitPlan, ABC):
     def __post_init__(self) -> None:
         """Set what all units have."""
         self.bones = [self.bone]
-        self.runs = runs_of(self.bones)
+        self.ranges = ranges_of(self.bones)
         self.root_parent = self.rig.parents[self.bone]
 
     @property

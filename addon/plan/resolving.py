@@ -15,7 +15,7 @@ from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
 from ..blender.limbs import next_joint
 from ..blender.messages import channel_name, msg
 from ..blender.relations import active_constraints, constraint_point, replaces_pose
-from ..blender.rotation import KINDS, channel_of, runs_of
+from ..blender.rotation import KINDS, channel_of, ranges_of
 from ..blender.skeleton import Point, Skeleton, skeleton_of
 from ..settings.joint_limits import joint_problem, joints_of
 from ..settings.properties import FabrikConstraint, settings
@@ -75,7 +75,7 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
     chain.rest_bend = bend_side(rig, chain.bones, chain.tip_bone)
     if chain.motion is None:
         _resolve_tip(chain, item)
-    chain.runs = runs_of(chain.bones)
+    chain.ranges = ranges_of(chain.bones)
 
 
 def _resolve_tip(chain: ChainPlan, item: FabrikConstraint) -> None:

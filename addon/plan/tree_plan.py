@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..blender.errors import listed
 from ..blender.messages import msg
-from ..blender.rotation import Run, runs_of
+from ..blender.rotation import IndexRange, ranges_of
 from ..blender.skeleton import Skeleton
 from .chain_plan import ChainPlan, StartSource, UnitPlan
 
@@ -21,7 +21,7 @@ class TreePlan(UnitPlan):
         rig: The armature.
         items: The indices of the constraints.
         bones: All bones, each after its parent.
-        runs: The same as runs of consecutive indices.
+        ranges: The same as ranges of consecutive indices.
         root_parent: The parent of the first bone, -1 if it has none.
         is_layered: Whether a constraint earlier in the list poses some of its bones.
         start_source: Gives the pose to solve from, if any of the chains is continuous.
@@ -31,7 +31,7 @@ class TreePlan(UnitPlan):
     rig: Skeleton = field(init=False)
     items: tuple[int, ...] = field(init=False)
     bones: list[int] = field(init=False)
-    runs: list[Run] = field(init=False)
+    ranges: list[IndexRange] = field(init=False)
     root_parent: int = field(init=False)
     is_layered: bool = False
     start_source: StartSource | None = field(init=False)
@@ -42,7 +42,7 @@ class TreePlan(UnitPlan):
         self.items = tuple(chain.item for chain in self.chains)
         every = {bone for chain in self.chains for bone in chain.bones}
         self.bones = sorted(every, key=lambda bone: len(self.rig.chain_up(bone)))
-        self.runs = runs_of(self.bones)
+        self.ranges = ranges_of(self.bones)
         self.root_parent = self.rig.parents[self.bones[0]]
         self.start_source = next(
             (chain.start_source for chain in self.chains if chain.start_source is not None), None

@@ -117,7 +117,7 @@ class WalkingBone(PrePassBone):
         """Return its channels, the frame of its parent, and that of the armature."""
         rig, pose = self.rig, snapshot.poses[self.rig.uid]
         return (
-            (*pose.fk_bits(self.runs), pose.beneath(self.bones)),
+            (*pose.fk_bits(self.ranges), pose.beneath(self.bones)),
             WHOLE if self.root_parent < 0 else snapshot.frame(rig, self.root_parent),
             snapshot.world(rig.object, rig.uid),
         )

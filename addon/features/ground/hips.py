@@ -128,7 +128,7 @@ class Hip(PrePassBone):
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
         return HipInput(
-            (*pose.fk_bits(self.runs), beneath),
+            (*pose.fk_bits(self.ranges), beneath),
             WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent),
             snapshot.world(self.rig.object, self.rig.uid),
             shift,
