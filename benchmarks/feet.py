@@ -221,8 +221,8 @@ def _spans(rig: Any, frame: int) -> dict[str, list[tuple[int, int]]]:
     spans: dict[str, list[tuple[int, int]]] = {}
     for chain in planner.current().chains:
         source: Any = chain.goal_source
-        walk = source.walk(chain, rig.fabrik.constraints[chain.item].ground, frame)[0]
-        spans[chain.name[-1]] = [(a - frame, b - frame) for a, b in walk.flats]
+        track = source.contact_track(chain, rig.fabrik.constraints[chain.item].ground, frame)[0]
+        spans[chain.name[-1]] = [(a - frame, b - frame) for a, b in track.flats]
     return spans
 
 
