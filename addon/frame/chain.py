@@ -91,8 +91,10 @@ class SolveInput(NamedTuple):
     facing: tuple[Vec, float] | None = None
 
 
-class ChainUnit(Unit[ChainPlan, SolvedScene, SolveInput]):
+class ChainUnit(Unit):
     """A constraint that is solved alone, or as a member of a tree."""
+
+    plan: ChainPlan
 
     def __init__(self, plan: ChainPlan, is_member: bool = False) -> None:
         """Start without a result.

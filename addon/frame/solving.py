@@ -29,8 +29,6 @@ from .solved_scene import SolvedScene
 from .tree import TreeUnit
 from .write import PoseWriter
 
-AnyUnit = Unit[Any, Any, Any]
-
 FARTHEST = 1e30
 """The largest local location of a bone; beyond it Blender's single precision overflows."""
 
@@ -57,11 +55,11 @@ class Runs:
         self.plan = Plan()
         self.readers: dict[int, FkReader] = {}
         self.writers: dict[int, PoseWriter] = {}
-        self.units: list[AnyUnit] = []
+        self.units: list[Unit] = []
         self.is_solved = False
         self.overwritten = Overwritten()
         self._armatures: dict[int, ArmaturePlan] = {}
-        self._units: dict[UnitPlan, AnyUnit] = {}
+        self._units: dict[UnitPlan, Unit] = {}
         self._cached = 0  # Number of bones in cached results.
 
     def follow(self) -> Plan:
@@ -83,7 +81,7 @@ class Runs:
             self.is_solved = False
         return plan
 
-    def unit(self, plan: UnitPlan) -> AnyUnit:
+    def unit(self, plan: UnitPlan) -> Unit:
         """Return a unit of the plan."""
         return self._units[plan]
 
@@ -102,7 +100,7 @@ class Runs:
                 self.solve_next(solved, unit, frame)
         return solved
 
-    def solve_next(self, solved: SolvedScene, unit: AnyUnit, frame: float | None) -> None:
+    def solve_next(self, solved: SolvedScene, unit: Unit, frame: float | None) -> None:
         """Solve a unit, and add its result for the following ones."""
         result = _result(solved, unit, frame)
         if not result.bones:
@@ -124,7 +122,7 @@ def present_runs() -> Runs:
     return runs
 
 
-def _unit_of(plan: UnitPlan) -> AnyUnit:
+def _unit_of(plan: UnitPlan) -> Unit:
     if isinstance(plan, TreePlan):
         return TreeUnit(plan)
     if isinstance(plan, PrePassBone):
@@ -133,7 +131,7 @@ def _unit_of(plan: UnitPlan) -> AnyUnit:
     return ReachingChain(chain) if chain.motion is None else MovedChain(chain, chain.motion)
 
 
-def _result(solved: SolvedScene, unit: AnyUnit, frame: float | None) -> SolveResult:
+def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult:
     """Return the result of a unit, with a report of the problem if it is invalid."""
     try:
         if solved.failed:

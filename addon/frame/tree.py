@@ -64,8 +64,10 @@ class TreeInput(NamedTuple):
     start: StartPose | None = None
 
 
-class TreeUnit(Unit[TreePlan, SolvedScene, TreeInput]):
+class TreeUnit(Unit):
     """A tree of chains."""
+
+    plan: TreePlan
 
     def __init__(self, plan: TreePlan) -> None:
         """Start without a result."""

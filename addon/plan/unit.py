@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Any
 
 from fabrik_solver import ChainInput, Frame, Posture
 
@@ -13,13 +13,12 @@ from .chain_plan import Report, Snapshot, UnitPlan
 from .pre_pass import PrePassBone
 from .results import NOTHING, SolveResult
 
-Plan = TypeVar("Plan", bound=UnitPlan)
-Scene = TypeVar("Scene", bound=Snapshot)
-Input = TypeVar("Input")
 
-
-class Unit(ABC, Generic[Plan, Scene, Input]):
+class Unit(ABC):
     """A chain, a tree of chains or a pre-pass bone, as it is solved at each update.
+
+    Each has its own kind of plan and of input. It is no generic class: the cache of `typing` would
+    keep its modules, and with them Blender's classes, until after Blender has ended.
 
     Attributes:
         plan: What it poses, and what it needs for that.
@@ -27,14 +26,14 @@ class Unit(ABC, Generic[Plan, Scene, Input]):
         results: Cached results, by frame.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: UnitPlan) -> None:
         """Start without a result."""
-        self.plan = plan
+        self.plan: Any = plan
         self.last: SolveResult | None = None
         self.results: dict[float, SolveResult] = {}
 
     @abstractmethod
-    def read(self, scene: Scene) -> Input | None:
+    def read(self, scene: Any) -> Any:
         """Return all inputs of the solution, compared with ``==``; None if it is off.
 
         Raises:
@@ -42,18 +41,18 @@ class Unit(ABC, Generic[Plan, Scene, Input]):
         """
 
     @abstractmethod
-    def solve(self, scene: Scene, inputs: Input) -> SolveResult:
+    def solve(self, scene: Any, inputs: Any) -> SolveResult:
         """Return the solution.
 
         Raises:
             ProblemError: If there is none.
         """
 
-    def constraint(self, scene: Scene, item: int) -> tuple[ChainInput, Posture, Frame]:
+    def constraint(self, scene: Any, item: int) -> tuple[ChainInput, Posture, Frame]:
         """Solve one of its constraints; see `solving.solve_constraint`."""
         raise NotImplementedError  # A pre-pass bone has none.
 
-    def known(self, inputs: Input, frame: float | None) -> SolveResult | None:
+    def known(self, inputs: object, frame: float | None) -> SolveResult | None:
         """Return the last result, or the cached one of a frame, if its inputs are equal."""
         result = self.last
         if result is not None and result.inputs == inputs:
@@ -77,8 +76,10 @@ class Unit(ABC, Generic[Plan, Scene, Input]):
         return ()
 
 
-class PrePassUnit(Unit[PrePassBone, Snapshot, object]):
+class PrePassUnit(Unit):
     """A pre-pass bone."""
+
+    plan: PrePassBone
 
     def read(self, scene: Snapshot) -> object | None:
         """Return its inputs."""
