@@ -68,11 +68,13 @@ class Runs:
         if plan is before:
             return plan
         self.plan = plan
-        for uid, own in self.planner.armatures.items():
-            if self._armatures.get(uid) is not own:
+        kept, self._armatures = self._armatures, dict(self.planner.armatures)
+        for uid in kept.keys() - self._armatures.keys():
+            del self.readers[uid], self.writers[uid]
+        for uid, own in self._armatures.items():
+            if kept.get(uid) is not own:
                 self.readers[uid] = FkReader(own.rig, own.slots, own.native_joints, own.tips)
                 self.writers[uid] = PoseWriter(own.rig, self.readers[uid].rows, bool(own.slots))
-        self._armatures = dict(self.planner.armatures)
         if self.plan.units is not before.units:
             known = self._units
             self._units = {unit: known.get(unit) or _unit_of(unit) for unit in self.plan.units}

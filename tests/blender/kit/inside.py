@@ -84,6 +84,12 @@ def make_plan() -> Any:
     return planner.current()
 
 
+def kept() -> tuple[set[int], set[int]]:
+    """Return the armatures of which anything is kept for reading, and for writing."""
+    runs = solving.present_runs()
+    return {*runs.readers}, {*runs.writers}
+
+
 def planned(rig: bpy.types.Object) -> list[Any]:
     """Return the planned constraints of an armature."""
     return [chain for chain in planner.current().chains if chain.rig.object == rig]

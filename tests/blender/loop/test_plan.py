@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 import pytest
-from inside import PLACES, count, declare, declared, forget, plan_made, planned
+from inside import PLACES, count, declare, declared, forget, kept, plan_made, planned
 from rendering import witnessed
 from rigs import activate, add_constraint, go, link, make_chain, make_empty, shown_bits, update
 
@@ -633,3 +633,16 @@ def test_a_render_writes_nothing(doubled: bpy.types.Object) -> None:
         bpy.ops.render.render(animation=True)
         assert [bool(chain.problem) for chain in planned(doubled)] == [False, False]
     assert seen[2] == before != []
+
+
+def test_nothing_is_kept_of_an_armature_without_constraints(empty_file: None) -> None:
+    rigs = [make_chain(3, name) for name in ("One", "Two")]
+    for rig in rigs:
+        add_constraint(rig, "B2", make_empty(location=(0.4, 0.9, 1.5)))
+    update()
+    first, second = (rig.session_uid for rig in rigs)
+    assert kept() == ({first, second}, {first, second})
+    rigs[0].fabrik.constraints.clear()
+    forget()
+    update()
+    assert kept() == ({second}, {second})
