@@ -72,12 +72,12 @@ def _rows(table: str) -> list[Line]:
     return [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
 
 
-def add(line: Iterable[Line]) -> None:
+def add(lines: Iterable[Line]) -> None:
     """Add a run to the file; the second one of a day, and those after it, get a number."""
     known = {other["run"] for other in runs()}
     with RUNS.open("a", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        for measured in line:
+        for measured in lines:
             name, count = measured["run"], 1
             while name in known:
                 count += 1

@@ -12,13 +12,13 @@ from fabrik_solver import exact_for
 from fabrik_solver.core.bend import LIMB
 
 from ..blender import animation
-from ..blender.access import session_uid
 from ..blender.errors import ProblemError
 from ..blender.limbs import common_name, limb_length
 from ..blender.skeleton import skeleton_of
 from ..frame.solving import solve_constraint
 from ..plan import dependencies, planner
 from ..plan.chain_plan import ChainPlan
+from ..plan.planner import chains_in
 from ..plan.registry import MOTIONS
 from ..settings.properties import FabrikConstraint, free_name, settings
 from . import offset
@@ -238,12 +238,6 @@ def _reindex_curves(curves: Any, places: Mapping[int, int | None], collection: s
             curves.remove(curve)
         else:
             curve.data_path = f"fabrik.{collection}[{index}]{match[3]}"
-
-
-def chains_in(armature: bpy.types.Object) -> list[ChainPlan]:
-    """Return the constraints of an armature, resolved."""
-    uid = session_uid(armature)
-    return [chain for chain in planner.current().chains if chain.rig.uid == uid]
 
 
 def is_in_ik(item: FabrikConstraint) -> bool:

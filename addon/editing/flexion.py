@@ -34,8 +34,8 @@ from ..blender.limbs import NO_BEND, end_of, named_chain
 from ..blender.moving import place_of
 from ..blender.rotation import channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, skeleton_of, vector
-from ..plan import planner
 from ..plan.bend_side import stored_flexion
+from ..plan.planner import chains_in
 from ..plan.registry import MOTIONS
 from ..settings.joint_limits import limit_of
 from ..settings.properties import FabrikConstraint, settings
@@ -151,8 +151,7 @@ def is_found(bone: Any) -> bool:
 
 def _chains_with(rig: Skeleton, bone: int) -> int:
     """Return the number of chains that bend at the joint above a bone."""
-    chains = planner.current().chains
-    return sum(chain.rig.uid == rig.uid and bone in chain.bones[1:] for chain in chains)
+    return sum(bone in chain.bones[1:] for chain in chains_in(rig.object))
 
 
 def flip(armature: bpy.types.Object, bones: Iterable[str]) -> None:
@@ -310,8 +309,8 @@ def _rest(joint: _Joint) -> Vector | None:
 
 def _pole(joint: _Joint) -> Vector | None:
     armature, bone = joint.armature, joint.bone
-    for chain in planner.current().chains:
-        if chain.rig.uid != joint.rig.uid or bone not in chain.bones or chain.pole is None:
+    for chain in chains_in(armature):
+        if bone not in chain.bones or chain.pole is None:
             continue
         depsgraph = bpy.context.evaluated_depsgraph_get()
         evaluated = armature.evaluated_get(depsgraph)

@@ -8,13 +8,12 @@ import bpy
 
 from fabrik_solver.core.vectors import ORIGIN, Vec, sub
 
-from ..blender.access import session_uid
 from ..blender.moving import move_to, place_of
 from ..blender.skeleton import Point
 from ..frame.solved_scene import SolvedScene
 from ..frame.solving import solve_armatures
-from ..plan import planner
 from ..plan.chain_plan import ChainPlan
+from ..plan.planner import chains_in
 from .playing import updated
 
 
@@ -59,9 +58,8 @@ def set_down(
             the names of their bones, empty for the object itself.
     """
     depsgraph = updated()
-    wanted, uid = set(indices), session_uid(armature)
-    chains = [chain for chain in planner.current().chains if chain.rig.uid == uid]
-    tied = [chain for chain in chains if chain.item in wanted and _is_tied(chain)]
+    wanted = set(indices)
+    tied = [chain for chain in chains_in(armature) if chain.item in wanted and _is_tied(chain)]
     if not tied:
         return
     solved, moved = solve_armatures(depsgraph, [armature]), False

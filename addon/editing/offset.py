@@ -26,7 +26,7 @@ from ..blender.errors import ProblemError
 from ..blender.limbs import next_joint
 from ..blender.moving import place_of
 from ..blender.skeleton import Point, matrix3, matrix_frame, skeleton_of, vector
-from ..plan import planner
+from ..plan.planner import chains_in
 from ..settings import notifications
 from ..settings.properties import FabrikConstraint, settings
 from .lifting import lifts_of
@@ -132,10 +132,8 @@ def _lift(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Vec:
     """Return how far the goal of a constraint is from its target, as at the last update."""
     armature = cast(bpy.types.Object, item.id_data)
     index = settings(armature).constraints.find(item.name)
-    for chain in planner.current().chains:
-        if chain.rig.uid == session_uid(armature) and chain.item == index:
-            return lifts_of(depsgraph, chain)[0]
-    return ORIGIN
+    found = [chain for chain in chains_in(armature) if chain.item == index]
+    return lifts_of(depsgraph, found[0])[0] if found else ORIGIN
 
 
 def _target(item: FabrikConstraint) -> Point:

@@ -1,6 +1,7 @@
 """Which armatures are solved ahead of Blender's evaluation, and writing their poses for it.
 
-What *can* be solved ahead is planned (see `plan.lookahead`); what is *worth* it is decided here.
+What *can* be solved ahead, and what is *worth* it at a frame, is planned (see `plan.lookahead`).
+Here that is narrowed to what the coming evaluation affects, and can be known of it.
 """
 
 from __future__ import annotations

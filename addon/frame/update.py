@@ -24,10 +24,7 @@ from .overwriting import SavedPose
 from .read import ChannelSnapshot, EvaluatedSnapshot, SceneSnapshot
 from .solved_scene import SolvedScene
 from .solving import Runs
-from .write import (
-    on_report,
-    write_reports,
-)
+from .write import on_report, write_reports
 
 
 def update(runs: Runs, scene: SceneSnapshot, frame: float | None) -> tuple[SolvedScene, set[int]]:

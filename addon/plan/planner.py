@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import bpy
 
+from ..blender.access import session_uid
 from ..blender.session import part
 from ..blender.skeleton import (
     forget_skeletons,
@@ -24,6 +25,7 @@ from ..settings import notifications
 from ..settings.properties import keys_of, settings
 from .armature_plan import ArmaturePlan, has_settings
 from .bodies import tie_to_bodies
+from .chain_plan import ChainPlan
 from .deferred import DeferredWrites
 from .dependencies import PendingDeclarations
 from .lookahead import lookahead_of
@@ -242,6 +244,12 @@ def known() -> Plan | None:
     It makes no plan, so that draw handlers can call it.
     """
     return part(Planner).plan
+
+
+def chains_in(armature: bpy.types.Object) -> list[ChainPlan]:
+    """Return the constraints of an armature, in the order of its list."""
+    uid = session_uid(armature)
+    return [chain for chain in current().chains if chain.rig.uid == uid]
 
 
 def discard() -> None:

@@ -9,7 +9,8 @@ import bpy
 
 from ..blender.errors import ProblemError
 from ..blender.skeleton import skeleton_of
-from ..editing.constraints import chains_in, that_pose
+from ..editing.constraints import that_pose
+from ..plan.planner import chains_in
 from ..settings.properties import settings
 from .following import controls_of, hangs_on
 

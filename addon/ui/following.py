@@ -138,9 +138,10 @@ def hangs_on(chain: ChainPlan, bone: int) -> bool:
     way = rig.chain_up(bone)
     if chain.tip_bone >= 0:
         return chain.tip_bone in way and is_end_of_limb(rig, chain.tip_bone)
+    if not chain.bones or chain.bones[-1] not in way[:-1]:
+        return False
     # Where only the bones before the hand are posed, it is the first below them.
-    below = way[way.index(chain.bones[-1]) + 1 :] if {*chain.bones[-1:]} & {*way} else []
-    return bool(below) and is_end_of_limb(rig, below[0])
+    return is_end_of_limb(rig, way[way.index(chain.bones[-1]) + 1])
 
 
 def _first(

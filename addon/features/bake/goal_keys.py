@@ -23,11 +23,11 @@ from ...blender.rotation import LOCATION, channel_of, mode_of
 from ...blender.simplifying import simplified, slopes
 from ...blender.skeleton import Point, vector
 from ...blender.turns import Numbers
-from ...editing.constraints import chains_in
 from ...editing.playing import play
 from ...frame.solved_scene import SolvedScene
 from ...frame.solving import solve_armatures
 from ...plan.chain_plan import ChainPlan, Tie, aim_of
+from ...plan.planner import chains_in
 from .passes import Bake, Draft
 
 

@@ -13,9 +13,9 @@ from ...blender.messages import Message, msg
 from ...blender.moving import place_of
 from ...blender.refusals import linked_problem, rest_problem
 from ...blender.skeleton import vector
-from ...editing.constraints import chains_in, is_on
+from ...editing.constraints import is_on
 from ...plan.chain_plan import ChainPlan
-from ...plan.planner import known, partners
+from ...plan.planner import chains_in, known, partners
 from ...settings.properties import FabrikConstraint, settings
 from ...ui.following import controls_of, hangs_on
 

@@ -150,8 +150,7 @@ def _before(solved: SolvedScene, unit: ShotUnit) -> SolvedScene:
 
 
 def _is_continuous(unit: ShotUnit, item: int) -> bool:
-    chains = unit.chains if isinstance(unit, TreePlan) else [unit]
-    return any(chain.item == item and chain.start_source is not None for chain in chains)
+    return any(chain.item == item and chain.start_source is not None for chain in unit.members)
 
 
 def _instant(solved: SolvedScene, unit: ShotUnit) -> Instant | None:

@@ -14,9 +14,10 @@ from ...blender.errors import ProblemError
 from ...blender.messages import msg, recalled
 from ...blender.refusals import linked_problem
 from ...blender.skeleton import Skeleton, skeleton_of
-from ...editing.constraints import chains_in, is_on
+from ...editing.constraints import is_on
 from ...plan import planner
 from ...plan.chain_plan import ChainPlan
+from ...plan.planner import chains_in
 from ...settings.properties import settings
 from .chain import ChainDrag
 from .target import TargetDrag

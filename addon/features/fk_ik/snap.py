@@ -21,11 +21,12 @@ from ...blender.moving import channels_of, owner_of
 from ...blender.precision import chain_rounding
 from ...blender.refusals import refuse_unkeyable
 from ...blender.skeleton import Point, Skeleton, matrix_frame
-from ...editing.constraints import chains_in, is_on
+from ...editing.constraints import is_on
 from ...editing.playing import go_to, updated
 from ...frame.evaluated import Evaluated
 from ...plan import planner
 from ...plan.chain_plan import ChainPlan, UnitPlan
+from ...plan.planner import chains_in
 from ...settings.properties import settings
 from .applying import posed_channels
 from .span import Span, refuse_unswitchable

@@ -14,9 +14,8 @@ import bpy
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
 from ...blender.rotation import LOCATION
-from ...editing.constraints import chains_in
 from ...plan.chain_plan import ChainPlan
-from ...plan.planner import current
+from ...plan.planner import chains_in, current
 from ...settings.properties import settings
 from ..bake.goal_keys import (
     TargetBake,

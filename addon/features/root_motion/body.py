@@ -108,7 +108,8 @@ def _soles(
     bones = cast(bpy.types.Armature, armature.data).bones
     up, names = character.up, character.names
     joints = {leg: [bones[names[i]] for i in (leg.end, leg.toe) if i >= 0] for leg in legs}
-    stands = {leg: _standing(armature, character, foot) for leg, foot in joints.items()}
+    clip = None if character.has_rest_pose else Clip(armature)
+    stands = {leg: _standing(foot, up, clip) for leg, foot in joints.items()}
     floor = min(pose.translation.dot(up) for foot in stands.values() for pose in foot)
     soles: list[list[SolePoint]] = []
     for leg, (foot, *toes) in joints.items():
@@ -131,18 +132,15 @@ def _soles(
     return soles
 
 
-def _standing(
-    armature: bpy.types.Object, character: Character, foot: Sequence[bpy.types.Bone]
-) -> list[Matrix]:
+def _standing(foot: Sequence[bpy.types.Bone], up: Vector, clip: Clip | None) -> list[Matrix]:
     """Return the matrices of the bones of a foot as it stands, in armature space.
 
-    At rest, or else at the frame of the action at which its joints are lowest.
+    At rest, or at the frame of a clip at which its joints are lowest.
     """
-    if character.has_rest_pose:
+    if clip is None:
         return [bone.matrix_local for bone in foot]
-    clip = Clip(armature)
     poses = [[clip.matrices(frame)[bone.name] for bone in foot] for frame in clip.frames]
-    return min(poses, key=lambda pose: sum(m.translation.dot(character.up) for m in pose))
+    return min(poses, key=lambda pose: sum(m.translation.dot(up) for m in pose))
 
 
 def _on_floor(point: Vector, up: Vector, floor: float) -> Vector:

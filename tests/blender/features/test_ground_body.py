@@ -143,8 +143,8 @@ def places(rig: Any) -> dict[str, Vector]:
 
 def lift_of_hand(rig: Any) -> float:
     from addon.blender.skeleton import Point
-    from addon.editing.constraints import chains_in
     from addon.editing.lifting import lifts_of
+    from addon.plan.planner import chains_in
 
     chain = next(c for c in chains_in(rig) if rig.fabrik.constraints[c.item].bone == "Hand.L")
     assert isinstance(chain.target, Point)
@@ -193,8 +193,8 @@ def test_an_offset_that_is_set_over_a_lifted_body_moves_nothing(how: str, empty_
 
 
 def test_a_drag_over_a_lifted_body_starts_at_the_tip(empty_file: None) -> None:
-    from addon.editing.constraints import chains_in
     from addon.features.drag.target import TargetDrag
+    from addon.plan.planner import chains_in
 
     rig = standing()
     chain = next(c for c in chains_in(rig) if rig.fabrik.constraints[c.item].bone == "Hand.L")
