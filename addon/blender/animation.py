@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil, floor
 from typing import Any
 
 import bpy
@@ -156,6 +157,21 @@ def has_effect(curve: bpy.types.FCurve) -> bool:
     if curve.mute or curve.is_empty:
         return False
     return HAS_LAYERS or curve.group is None or not curve.group.mute
+
+
+def frames_beyond_keys(curve: bpy.types.FCurve, start: int, end: int) -> tuple[int, ...]:
+    """Return the ends of a range at which an F-curve still changes outside of its keys.
+
+    Modifiers such as Cycles and Noise, and linear extrapolation, make it do so.
+    """
+    if not len(curve.modifiers) and curve.extrapolation == "CONSTANT":
+        return ()
+    keys = [key.co[0] for key in curve.keyframe_points] or [float(start)]
+    outside = {start: range(start, ceil(min(keys))), end: range(floor(max(keys)) + 1, end + 1)}
+    edges = {start: curve.evaluate(min(keys)), end: curve.evaluate(max(keys))}
+    return tuple(
+        at for at, frames in outside.items() if any(curve.evaluate(f) != edges[at] for f in frames)
+    )
 
 
 def curves_of(ob: bpy.types.Object, path: str, everywhere: bool) -> list[dict[int, Any]]:

@@ -131,13 +131,13 @@ def _animated_frames(armature: bpy.types.Object, parts: Sequence[FabrikPart]) ->
     """Return the whole frames of the animation that moves the parts, empty if there is none.
 
     It may be of their bones, the object and all parents of these, in actions and in NLA strips. If
-    drivers move them, the frames are those of the scene as well.
+    drivers move them, or F-curves beyond their keys, the frames are those of the scene as well.
     """
     moving: dict[bpy.types.Object, set[str]] = {}
     for ob, bone in walk_dependencies((node_of(armature, part.bone) for part in parts), parents):
         moving.setdefault(ob, set()).add("" if bone < 0 else skeleton_of(ob).names[bone])
-    ends = [end for ob, bones in moving.items() for end in _action_ends(ob, bones)]
     scene = cast(bpy.types.Scene, bpy.context.scene)
+    ends = [end for ob, bones in moving.items() for end in _action_ends(scene, ob, bones)]
     if _is_driven_over_time(scene, moving):
         ends += [scene.frame_start, scene.frame_end]
     return [float(i) for i in range(floor(min(ends)), ceil(max(ends)) + 1)] if ends else []
@@ -173,14 +173,19 @@ def _is_driven_over_time(
     return len(poses) > 1
 
 
-def _action_ends(ob: bpy.types.Object, bones: set[str]) -> Iterator[float]:
-    """Yield the frames of keys, and ends of strips, that transform bones or (``""``) an object."""
+def _action_ends(scene: bpy.types.Scene, ob: bpy.types.Object, bones: set[str]) -> Iterator[float]:
+    """Yield the frames of keys, and ends of strips, that transform bones or (``""``) an object.
+
+    Where an F-curve goes on beyond its keys, as one that is repeated does, these are the ends of
+    the scene as well.
+    """
 
     def concerns(curve: bpy.types.FCurve) -> bool:
         return _is_transform(curve.data_path, bones) and animation.has_effect(curve)
 
     for curve in filter(concerns, animation.all_active_curves(ob)):
         yield from (key.co[0] for key in curve.keyframe_points)
+        yield from animation.frames_beyond_keys(curve, scene.frame_start, scene.frame_end)
     data = ob.animation_data
     tracks = data.nla_tracks if data is not None and data.use_nla else ()
     for strip in animation.strips(track for track in tracks if not track.mute):

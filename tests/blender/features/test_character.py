@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import radians
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from generated import generated_rig
 from humans import make_human
 from mathutils import Matrix
 from operating import refuses
-from rigs import activate, add_constraint, evaluated, go, make_armature, make_empty, update
+from rigs import activate, add_constraint, curves, evaluated, go, make_armature, make_empty, update
 
 from addon.blender.animation import use_action
 from addon.features.character.settings import character_settings
@@ -20,7 +21,7 @@ from addon.features.character.settings import character_settings
 pytestmark = pytest.mark.usefixtures("empty_file")
 
 
-def shown(rig: bpy.types.Object, frames: tuple[int, ...] = (1, 9, 14, 25)) -> list[Any]:
+def shown(rig: bpy.types.Object, frames: Sequence[int] = (1, 9, 14, 25)) -> list[Any]:
     """Return where the bones stand at frames."""
     found: list[Any] = []
     for frame in frames:
@@ -244,6 +245,26 @@ def test_all_animation_that_moves_the_parts_is_kept(source: str, controls: str) 
         return
     set_up(rig, controls=controls)
     assert apart(before, [frame[:count] for frame in shown(rig)]) < 3e-5
+
+
+@pytest.mark.parametrize("beyond", ["CYCLES", "NOISE", "LINEAR"])
+def test_animation_that_goes_on_beyond_its_keys_is_kept_in_the_scene(beyond: str) -> None:
+    rig = make_human(keyed=True)
+    root, scene = rig.pose.bones["root"], bpy.context.scene
+    for frame, z in ((1, 0.0), (25, 0.3)):
+        root.location.y = z
+        root.keyframe_insert("location", frame=frame)
+    for curve in curves(rig):
+        if beyond == "LINEAR":
+            curve.extrapolation = "LINEAR"
+        elif beyond == "CYCLES" or "location" in curve.data_path:
+            curve.modifiers.new(beyond)
+    scene.frame_start, scene.frame_end = 0, 60
+    frames = range(0, 61, 3)
+    before = shown(rig, frames)
+    go(1)
+    set_up(rig)
+    assert apart(before, shown(rig, frames)) < 1e-4
 
 
 def test_limits_are_left_out_where_a_joint_is_animated_even_if_animation_is_not_kept() -> None:
