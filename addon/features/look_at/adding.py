@@ -17,6 +17,7 @@ from ...blender.axes import AXES
 from ...blender.character import Character, character_of, nearest_axis
 from ...blender.errors import ProblemError
 from ...blender.limbs import common_name
+from ...blender.relations import active_constraints
 from ...blender.skeleton import vector
 from ...editing.constraints import add
 from ...editing.placing import new_empty
@@ -38,6 +39,9 @@ SKIN: Final = {
 
 HEAD_TURN: Final = radians(75.0)
 """How far a head turns on its neck."""
+
+TRACKING: Final = {"DAMPED_TRACK", "LOCKED_TRACK", "TRACK_TO"}
+"""Blender's constraints that let a bone look at something."""
 
 TARGET_DISTANCE = 5.0
 """The distance of an Empty from a bone of a character without size, in lengths of the bone."""
@@ -79,6 +83,31 @@ def looking_bone(character: Character, bone: str) -> str:
     while index >= 0 and index != anatomy.head:
         index = character.bones[index].parent
     return names[anatomy.head] if index >= 0 else bone
+
+
+def refuse_tracked(armature: bpy.types.Object, bone: str) -> None:
+    """Refuse a control of bones that Blender's constraints let look at another control.
+
+    A turn of what carries them would not be seen, nor would one of what they look at.
+
+    Raises:
+        ProblemError: With what to move.
+    """
+    clicked = rest_bone(armature, bone)
+    for posed in pose_bones(armature):
+        for con in active_constraints(posed):
+            if con.type not in TRACKING or con.target != armature or con.influence < 1.0:
+                continue
+            above = [one.name for one in posed.parent_recursive]
+            is_eye = bone in above and posed.bone.head_local == clicked.head_local
+            if is_eye or con.subtarget == bone:
+                raise ProblemError(
+                    "“{bone}” looks at “{target}” by its constraint “{constraint}”: move that, or "
+                    "mute the constraint first",
+                    bone=posed.name,
+                    target=con.subtarget,
+                    constraint=con.name,
+                )
 
 
 def natural_limit(character: Character, bone: str) -> float:

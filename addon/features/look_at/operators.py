@@ -13,7 +13,7 @@ from ...ui.adding import MOTION_OPERATORS, AddWithTargetOperator, Selection, tip
 from ...ui.layout import Layout, draw_if
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section
-from .adding import add_look, empty_ahead, looking_bone
+from .adding import add_look, empty_ahead, looking_bone, refuse_tracked
 from .look import look_of
 
 TIP_NAME = msg("the bone that looks")
@@ -66,6 +66,8 @@ class FABRIK_OT_look_add(AddWithTargetOperator, bpy.types.Operator):
         """Return the selection, heads for their faces, with a target for those that look alike."""
         character = character_of(chosen.armature)
         tips = dict.fromkeys(looking_bone(character, tip) for tip in chosen.tips)
+        for tip in tips:
+            refuse_tracked(chosen.armature, tip)
         chosen = chosen._replace(tips=[*tips])
         if chosen.target is not None or len(chosen.tips) == 1:
             return chosen

@@ -20,6 +20,8 @@ from rigs import (
 from shapes import make_terrain
 from walkers import LAST, Height, flat, hills, make_ground, messages, stairs, states
 
+from addon.blender.animation import use_action
+
 FRAMES = range(1, LAST + 1)
 
 
@@ -333,6 +335,41 @@ def test_the_recipe_on_a_full_capture(terrain: str, empty_file: None) -> None:
     after = off(before, seen_from_hip(rig, frames, "Hips", bones))
     assert after["Spine1"][0] < 0.03 and after["Spine1"][1] < 5.0
     assert max(far for far, _ in after.values()) < 0.05
+
+
+@pytest.mark.parametrize("terrain", ["slope", "stairs"])
+def test_a_walk_on_the_spot_that_travels_and_repeats(terrain: str, empty_file: None) -> None:
+    """With root motion, set up over three of its cycles, of which one has keys."""
+    bpy.ops.import_scene.gltf(filepath=skip_without("kaykit_knight.glb"))
+    rig = next(ob for ob in bpy.data.objects if ob.type == "ARMATURE")
+    for track in rig.animation_data.nla_tracks:
+        track.mute = True
+    # Before 4.4 the importer appends the name of the armature.
+    action = next(a for a in bpy.data.actions if a.name.startswith("Walking_A"))
+    slots = getattr(action, "slots", None)
+    use_action(rig, action, slots[0].handle if slots else 0)
+    first, last = (int(frame) for frame in rig.animation_data.action.frame_range)
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = first, first + 3 * (last - first)
+    activate(rig)
+    assert bpy.ops.fabrik.root_motion_add() == {"FINISHED"}
+    bones = ("chest", "head", "hand.l", "hand.r")
+    frames = range(first, scene.frame_end + 1, 4)
+    before = seen_from_hip(rig, frames, "hips", bones)
+    go(first)
+    start = tip_world(rig, "hips", use_tail=False)
+    go(frames[-1])
+    low = tip_world(rig, "hips", use_tail=False)
+    bpy.ops.object.mode_set(mode="POSE")
+    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
+    set_up(rig)
+    xs, ys = [0.04 * i - 2.0 for i in range(100)], [0.04 * i - 5.0 for i in range(160)]
+    put_on_ground(rig, make_terrain("G", xs, ys, lambda _, y: TERRAINS[terrain](max(-y, -1.5), 0)))
+    for name, (far, turned) in off(before, seen_from_hip(rig, frames, "hips", bones)).items():
+        assert far < 1e-3 and turned < 0.1, name
+    go(frames[-1])
+    assert tip_world(rig, "hips", use_tail=False).z > low.z + 0.5
+    assert start.y > low.y + 3.0, "it walks along −Y"
 
 
 def test_the_hip_of_a_capture_is_lower_than_captured_by_a_step_at_most(empty_file: None) -> None:

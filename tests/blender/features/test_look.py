@@ -10,7 +10,7 @@ import bpy
 import pytest
 from inside import forget
 from mathutils import Euler, Matrix, Vector
-from operating import click_bone, click_bones
+from operating import click_bone, click_bones, refuses
 from rigs import (
     activate,
     add_constraint,
@@ -528,6 +528,28 @@ def make_imported(
     rig.data.edit_bones["head"].roll = roll
     bpy.ops.object.mode_set(mode="OBJECT")
     return rig
+
+
+@pytest.mark.parametrize("clicked", ["Carrier", "Aim"])
+def test_the_control_of_an_eye_that_looks_already_is_refused(clicked: str) -> None:
+    """As generated rigs have it: what the eye hangs on, and what it looks at."""
+    rig = make_armature(
+        {
+            "Head": ((0, 0, 1), (0, 0, 1.2), ""),
+            "Carrier": ((0, -0.1, 1.1), (0, -0.2, 1.1), "Head"),
+            "Eye": ((0, -0.1, 1.1), (0, -0.15, 1.1), "Carrier"),
+            "Lid": ((0, -0.12, 1.12), (0, -0.15, 1.12), "Carrier"),
+            "Aim": ((0, -0.5, 1.1), (0, -0.6, 1.1), ""),
+        }
+    )
+    con = rig.pose.bones["Eye"].constraints.new("DAMPED_TRACK")
+    con.target, con.subtarget = rig, "Aim"
+    enter_pose_mode(rig, clicked)
+    objects = len(bpy.data.objects)
+    refuses(bpy.ops.fabrik.look_add, saying="“Eye” looks at “Aim” by its .*“Damped Track”: move")
+    assert not rig.fabrik.constraints and len(bpy.data.objects) == objects
+    con.mute = True
+    assert bpy.ops.fabrik.look_add() == {"FINISHED"}
 
 
 @pytest.mark.parametrize("turn", [0.0, 2.0])
