@@ -13,6 +13,11 @@ JOBS := auto
 # How long make fuzz takes.
 SECONDS := 600
 
+# Tests start a hundred processes, each of which would compile all modules of Blender's and ours anew
+# where Python is told to keep no bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/bytecode
+
 # The shell keeps the empty answer and the exit code of a failed set-up apart.
 env = python=$$($(PYTHON) tools/environment.py $(1)) && "$$python"
 # Those that are done take over what others have not begun; fixtures of modules are made twice.
