@@ -7,6 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from fabrik_solver import Frame, Local, facing, inherited_axes, inverse, point_in
+from fabrik_solver.core.vectors import (
+    Mat3,
+    Quat,
+    Vec,
+    inverse_apply,
+    mat_columns,
+    quat_compatible,
+    sub,
+)
+
+from ..blender.errors import ProblemError
 from ..blender.rotation import IndexRange, ranges_of
 from ..blender.skeleton import Point, Skeleton
 from .chain_plan import ChainPlan, Snapshot, UnitPlan
@@ -14,6 +26,9 @@ from .results import SolveResult
 
 if TYPE_CHECKING:
     import bpy
+
+Y_AXIS: Vec = (0.0, 1.0, 0.0)
+Z_AXIS: Vec = (0.0, 0.0, 1.0)
 
 
 @dataclass(eq=False)
@@ -40,6 +55,8 @@ class PrePassBone(UnitPlan, ABC):
         is_layered: Whether an earlier unit poses the bone as well.
         is_timed: Whether it depends on the frame itself.
         watched: Objects besides those of its chains that it depends on.
+        states: By state that it can be in, the points that must be final before it is solved while
+            it is in that state (see `state_at`), besides those that it always needs.
     """
 
     is_known_ahead: ClassVar[bool] = False
@@ -58,6 +75,7 @@ class PrePassBone(UnitPlan, ABC):
     is_layered: bool = False
     is_timed: bool = False
     watched: list[bpy.types.Object] = field(default_factory=list)
+    states: Sequence[Sequence[Point]] = ()
 
     def __post_init__(self) -> None:
         """Set what all units have."""
@@ -74,6 +92,10 @@ class PrePassBone(UnitPlan, ABC):
     def needs(self) -> list[Point]:
         """Return the points whose transforms must be final before it is solved."""
 
+    def state_at(self, _time: float) -> int:
+        """Return the state that it is in at a frame, one of `states`."""
+        return 0
+
     @abstractmethod
     def read(self, snapshot: Snapshot) -> object | None:
         """Return the inputs of its solution, compared with ``==``; None if it is off.
@@ -89,3 +111,38 @@ class PrePassBone(UnitPlan, ABC):
         Raises:
             ProblemError: If there is none.
         """
+
+    def rotation_to(self, axes: Mat3, parent: Frame, local: Local) -> Quat:
+        """Return the local rotation of the bone that gives it some axes.
+
+        Args:
+            axes: The axes, in armature space.
+            parent: The frame of its parent, in armature space.
+            local: Its channels, whose rotation the result is compatible with.
+        """
+        inherited, _ = inherited_axes(self.rig.bone(self.bone), parent[0])
+        _, y, z = mat_columns(axes)
+        turn = facing(inherited, (Y_AXIS, Z_AXIS), (y, z)) or local.rotation
+        return quat_compatible(turn, local.rotation)
+
+    def location_to(self, head: Vec, parent: Frame) -> Vec:
+        """Return the local location of the bone that puts its head at a place.
+
+        Args:
+            head: The place, in armature space.
+            parent: The frame of its parent, in armature space.
+
+        Raises:
+            ProblemError: If the parent has zero scale.
+        """
+        bone = self.rig.bone(self.bone)
+        try:
+            place = sub(point_in(inverse(parent), head), bone.head)
+        except ValueError:
+            raise self.zero_scale() from None
+        return inverse_apply(bone.rest, place) if bone.local_location else place
+
+    def zero_scale(self) -> ProblemError:
+        """Return the problem of a bone whose parent has no size."""
+        name = self.rig.names[self.bone]
+        return ProblemError("“{name}” is parented to a bone with zero scale", name=name)

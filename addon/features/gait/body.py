@@ -10,32 +10,21 @@ from typing import NamedTuple
 from fabrik_solver import (
     WHOLE,
     Frame,
-    Local,
     bone_frame,
-    facing,
     frame_in,
-    inherited_axes,
     inverse,
-    point_in,
 )
 from fabrik_solver.core.vectors import (
     ORIGIN,
-    Mat3,
-    Quat,
-    Vec,
-    inverse_apply,
     mat_columns,
     mat_product,
     quat_about,
-    quat_compatible,
     quat_matrix,
     quat_product,
-    sub,
 )
 from fabrik_solver.motion.gait import bob_at, lean_at
 from fabrik_solver.motion.stance import Lean, leaned
 
-from ...blender.errors import ProblemError
 from ...blender.rotation import LOCATION
 from ...blender.skeleton import Point, Skeleton
 from ...plan.chain_plan import ChainPlan, Snapshot
@@ -43,9 +32,6 @@ from ...plan.pre_pass import PrePassBone
 from ...plan.results import NOTHING, SolveResult
 from .gait_plan import resolve_gaits
 from .sampling import FootGoal, WalkSample, WalkSampler
-
-Y_AXIS: Vec = (0.0, 1.0, 0.0)
-Z_AXIS: Vec = (0.0, 0.0, 1.0)
 
 
 class WalkInput(NamedTuple):
@@ -122,17 +108,6 @@ class WalkingBone(PrePassBone):
             snapshot.world(rig.object, rig.uid),
         )
 
-    def _rotation(self, axes: Mat3, parent: Frame, local: Local) -> Quat:
-        """Return the local rotation that gives the bone some axes in armature space."""
-        inherited, _ = inherited_axes(self.rig.bone(self.bone), parent[0])
-        _, y, z = mat_columns(axes)
-        turn = facing(inherited, (Y_AXIS, Z_AXIS), (y, z)) or local.rotation
-        return quat_compatible(turn, local.rotation)
-
-    def _zero_scale(self) -> ProblemError:
-        name = self.rig.names[self.bone]
-        return ProblemError("“{name}” is parented to a bone with zero scale", name=name)
-
 
 @dataclass(eq=False)
 class WalkingBody(WalkingBone):
@@ -166,15 +141,12 @@ class WalkingBody(WalkingBone):
         body = self.sampler.plan.body_frame(inputs.world, frame)
         try:
             moved = frame_in(leaned(body, inputs.lean, inputs.bob), inverse(body))
-            undone, parent = rig.from_world(inputs.world), inverse(inputs.parent)
+            undone = rig.from_world(inputs.world)
         except ValueError:
-            raise self._zero_scale() from None
+            raise self.zero_scale() from None
         axes, head = frame_in(undone, frame_in(moved, frame_in(inputs.world, frame)))
-        rotation = self._rotation(axes, inputs.parent, local)
-        place = sub(point_in(parent, head), bone.head)
-        if bone.local_location:
-            place = inverse_apply(bone.rest, place)
-        placed = {self.bone: place} if self.more else NOTHING
+        rotation = self.rotation_to(axes, inputs.parent, local)
+        placed = {self.bone: self.location_to(head, inputs.parent)} if self.more else NOTHING
         return SolveResult(inputs, self.bones, rotation, (), NOTHING, placed)
 
 
@@ -217,8 +189,8 @@ class WalkingSpine(WalkingBone):
         try:
             axes, _ = frame_in(rig.from_world(inputs.world), (turned, ORIGIN))
         except ValueError:
-            raise self._zero_scale() from None
-        rotation = self._rotation(axes, inputs.parent, local)
+            raise self.zero_scale() from None
+        rotation = self.rotation_to(axes, inputs.parent, local)
         return SolveResult(inputs, self.bones, rotation, (), NOTHING, NOTHING)
 
 
