@@ -19,6 +19,7 @@ CHEAP = {"EMPTY", "CAMERA", "LIGHT", "LIGHT_PROBE", "SPEAKER"}
 
 
 T = TypeVar("T")
+Frame = TypeVar("Frame", int, float)
 
 
 def finish(
@@ -34,7 +35,7 @@ def finish(
 
 
 def play(
-    scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int], T]
+    scene: bpy.types.Scene, frames: Sequence[Frame], look: Callable[[Frame], T]
 ) -> Generator[float, None, list[T]]:
     """Play frames, and return the results of a function called at each of them.
 
@@ -43,7 +44,7 @@ def play(
     """
     results: list[T] = []
     for frame in frames:
-        scene.frame_set(frame)
+        scene.frame_set(int(frame // 1), subframe=frame % 1)
         results.append(look(frame))
         yield len(results) / len(frames)
     return results

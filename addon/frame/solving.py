@@ -19,6 +19,7 @@ from ..plan.plan import Plan
 from ..plan.planner import Planner
 from ..plan.pre_pass import PrePassBone
 from ..plan.results import SolveResult
+from ..plan.sequences import Sequences
 from ..plan.tree_plan import TreePlan
 from ..plan.unit import PrePassUnit, Unit
 from .chain import MovedChain, ReachingChain
@@ -44,7 +45,8 @@ class Runs:
         plan: The plan.
         readers: By armature, what reads it.
         writers: By armature, what writes it.
-        units: All units, in solving order.
+        units: All units.
+        sequences: The order of solving them at a frame.
         is_solved: Whether an update was solved with the plan.
         overwritten: What is overwritten for an evaluation.
     """
@@ -56,6 +58,7 @@ class Runs:
         self.readers: dict[int, FkReader] = {}
         self.writers: dict[int, PoseWriter] = {}
         self.units: list[Unit] = []
+        self.sequences = Sequences(self.plan)
         self.is_solved = False
         self.overwritten = Overwritten()
         self._armatures: dict[int, ArmaturePlan] = {}
@@ -67,7 +70,7 @@ class Runs:
         plan, before = self.planner.plan or self.planner.current(), self.plan
         if plan is before:
             return plan
-        self.plan = plan
+        self.plan, self.sequences = plan, Sequences(plan)
         kept, self._armatures = self._armatures, dict(self.planner.armatures)
         for uid in kept.keys() - self._armatures.keys():
             del self.readers[uid], self.writers[uid]
@@ -97,10 +100,16 @@ class Runs:
             frame: The new frame; None if the frame did not change.
         """
         solved = SolvedScene(snapshot)
-        for unit in self.units:
+        units = self.units_at(solved.time) if self.plan.by_state else self.units
+        for unit in units:
             if unit.plan.rig.uid in snapshot.rigs:
                 self.solve_next(solved, unit, frame)
         return solved
+
+    def units_at(self, time: float) -> list[Unit]:
+        """Return the units that can be solved at a frame, in solving order."""
+        sequence = self.sequences.at(time)
+        return [self._units[plan] for plan in sequence.units if plan not in sequence.refused]
 
     def solve_next(self, solved: SolvedScene, unit: Unit, frame: float | None) -> None:
         """Solve a unit, and add its result for the following ones."""
@@ -201,7 +210,7 @@ def solve_constraint(
     """
     runs = present_runs()
     solved = SolvedScene(_snapshot(runs, depsgraph, [armature]))
-    for unit in runs.units:
+    for unit in runs.units_at(solved.time):
         if unit.plan.rig.object == armature and index in unit.plan.items:
             return unit.constraint(solved, index)
         if unit.plan.rig.uid in solved.rigs:

@@ -76,6 +76,7 @@ def sources(armature: bpy.types.Object) -> list[Source]:
     for block in _used_blocks(armature):
         objects = [block] if isinstance(block, bpy.types.Object) else block.all_objects
         found |= dict.fromkeys((ob, "") for ob in objects)
+    found |= dict.fromkeys(_used_bones(armature))
     # An armature needs no dependency on itself.
     return [(ob, bone) for ob, bone in found if ob is not None and ob != armature]
 
@@ -96,6 +97,17 @@ def _used_blocks(armature: bpy.types.Object) -> Iterator[bpy.types.Object | bpy.
             yield from _blocks(item)
 
 
+def _used_bones(armature: bpy.types.Object) -> Iterator[Source]:
+    """Yield the bones, and objects, that lists within the items of further lists name."""
+    for name in LISTS:
+        for item in getattr(settings(armature), name):
+            for inner in _inner_lists(type(item)):
+                for one in getattr(item, inner):
+                    ob = pointed(one, "object")
+                    if ob is not None:
+                        yield ob, existing_bone(ob, one.bone)
+
+
 def _blocks(
     group: bpy.types.PropertyGroup,
 ) -> Iterator[bpy.types.Object | bpy.types.Collection]:
@@ -108,6 +120,13 @@ def _groups(kind: type[bpy.types.PropertyGroup]) -> list[str]:
     own = bpy.types.PropertyGroup.bl_rna
     pointers = [prop for prop in cast(Any, kind).bl_rna.properties if prop.type == "POINTER"]
     return [prop.identifier for prop in pointers if prop.fixed_type.base == own]
+
+
+@cache
+def _inner_lists(kind: type[bpy.types.PropertyGroup]) -> list[str]:
+    """Return the lists of a property group whose items name an object and a bone of it."""
+    lists = [prop for prop in cast(Any, kind).bl_rna.properties if prop.type == "COLLECTION"]
+    return [prop.identifier for prop in lists if "object" in prop.fixed_type.properties]
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from typing import Any
@@ -99,30 +99,22 @@ class Order:
             unit: self.beneath[unit].union(*[self.own[member] for member in _members(unit)])
             for unit in self.units
         }
+        # What those need that are in different states over time.
+        self.by_state: dict[UnitPlan, list[set[UnitPlan]]] = {
+            bone: [self._posing(map(node_at, points), bone) for points in bone.states]
+            for bone in self.pre_pass
+            if bone.states
+        }
         for unit in self.units:
             for layer in (unit, *unit.members):
                 layer.is_layered = bool(self.beneath[unit])
             if isinstance(unit, TreePlan):
                 self._note_layer_order(unit)
         try:
-            self.sequence = self._sorted()
+            self.sequence = in_order(self.units, self.needs)
         except CycleError:
             self._report_cycle()
             raise RefusedError from None
-
-    def _sorted(self) -> list[UnitPlan]:
-        """Return the units, each after its dependencies."""
-        sorter = TopologicalSorter(self.needs)
-        sorter.prepare()
-        place = {unit: i for i, unit in enumerate(self.units)}
-        ready: list[int] = []
-        found: list[UnitPlan] = []
-        while sorter.is_active():
-            for unit in sorter.get_ready():
-                heappush(ready, place[unit])
-            found.append(self.units[heappop(ready)])
-            sorter.done(found[-1])
-        return found
 
     def _merge_sharing(self, chains: list[ChainPlan]) -> list[UnitPlan]:
         """Return the units: reaching chains that share bones form a tree."""
@@ -183,7 +175,7 @@ class Order:
         """
         groups = {uid: {uid} for uid in self.posed}
         for unit, needs in self.needs.items():
-            for other in needs:
+            for other in needs.union(*self.by_state.get(unit, ())):
                 merged = groups[unit.rig.uid] | groups[other.rig.uid]
                 for uid in merged:
                     groups[uid] = merged
@@ -380,6 +372,25 @@ class Order:
             return bone in self.moved.get(ob.session_uid, ())
         self._walk_up([node], self._reading, chain)
         return self._reading[node]
+
+
+def in_order(units: Sequence[UnitPlan], needs: Mapping[UnitPlan, set[UnitPlan]]) -> list[UnitPlan]:
+    """Return units, each after its dependencies and otherwise as they are.
+
+    Raises:
+        CycleError: If there is a cycle.
+    """
+    sorter = TopologicalSorter(needs)
+    sorter.prepare()
+    place = {unit: i for i, unit in enumerate(units)}
+    ready: list[int] = []
+    found: list[UnitPlan] = []
+    while sorter.is_active():
+        for unit in sorter.get_ready():
+            heappush(ready, place[unit])
+        found.append(units[heappop(ready)])
+        sorter.done(found[-1])
+    return found
 
 
 def _members(unit: UnitPlan) -> Sequence[Member]:

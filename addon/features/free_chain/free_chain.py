@@ -222,6 +222,7 @@ class HeadSimulation:
     """The simulation of the head of a free chain."""
 
     counts_wholly = False
+    moments = None
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Start with a constraint of an armature."""

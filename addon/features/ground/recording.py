@@ -42,6 +42,7 @@ class FootTrack:
     """
 
     counts_wholly = False
+    moments = None
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Take a constraint of an armature."""

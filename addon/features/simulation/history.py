@@ -8,7 +8,7 @@ and reported as outdated.
 from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from struct import Struct
 from typing import Any, NamedTuple, Protocol, cast
@@ -48,10 +48,12 @@ class Simulated(Protocol):
         owner: RNA path of its property group on the armature object, such as
             ``fabrik.constraints[0].follow``, which has a property ``history`` of bytes.
         counts_wholly: Whether all settings of its constraint are inputs.
+        moments: The frames that it has to see, at least; None for all in the range.
     """
 
     owner: str
     counts_wholly: bool
+    moments: Sequence[float] | None
 
     def inputs(self) -> object:
         """Return the settings that are inputs; their ``repr`` is part of the digest."""

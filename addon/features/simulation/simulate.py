@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from math import ceil, floor
 from typing import Any, NamedTuple
 
 import bpy
@@ -138,7 +139,19 @@ def _pass(
 ) -> Generator[float, None, None]:
     """Play the frames once."""
     objects = list({run.armature: None for run in runs})
-    yield from play(scene, _span(runs), lambda frame: _step(layer, runs, objects, frame))
+    frames = _visited(runs)
+    yield from play(scene, frames, lambda frame: _step(layer, runs, objects, frame))
+
+
+def _visited(runs: list[_Run]) -> Sequence[float]:
+    """Return the frames that a pass plays."""
+    span = _span(runs)
+    moments: set[float] = {run.frames[0] for run in runs}
+    for run in runs:
+        if run.one.moments is None:
+            return span
+        moments.update([one for one in run.one.moments if span[0] <= one <= span[-1]])
+    return sorted(moments)
 
 
 def _span(runs: list[_Run]) -> range:
@@ -196,7 +209,7 @@ def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list
         ob = waiting.pop(0)
         if problem := rest_problem(ob):
             raise ProblemError(problem)
-        armature_runs = [_Run(ob, owner, _frames(ob, scene), []) for owner in history.owners(ob)]
+        armature_runs = [_Run(ob, one, _frames(ob, scene, one), []) for one in history.owners(ob)]
         runs += armature_runs
         known = {run.armature for run in runs} | set(waiting)
         needed = {
@@ -214,8 +227,11 @@ def clear(armature: bpy.types.Object) -> None:
     armature.update_tag()
 
 
-def _frames(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, int]:
+def _frames(armature: bpy.types.Object, scene: bpy.types.Scene, one: Simulated) -> tuple[int, int]:
     start, end = history.range_of(armature, scene)
+    if one.moments:
+        start = min(start, floor(min(one.moments)))
+        end = max(end, ceil(max(one.moments)))
     if end < start:
         raise ProblemError(
             "The simulation of “{armature}” has End ({end}) before Start ({start}): increase End",
@@ -232,7 +248,7 @@ def _objects(one: Simulated) -> Iterator[bpy.types.Object]:
 
 
 def _step(
-    layer: bpy.types.ViewLayer, runs: list[_Run], objects: list[bpy.types.Object], frame: int
+    layer: bpy.types.ViewLayer, runs: list[_Run], objects: list[bpy.types.Object], frame: float
 ) -> None:
     depsgraph: Any = layer.depsgraph
     snapshot = solve_armatures(depsgraph, objects)

@@ -1,0 +1,34 @@
+"""Holds: a control, target or object goes along with what holds it, from one frame to another."""
+
+from ...plan.registry import Feature
+from ...settings.definitions import BROWSING, OVERRIDABLE, ItemList, defined
+from . import operators
+from .held import held_bones
+from .settings import FabrikHold, FabrikHolder, holds_signature
+
+FEATURE = Feature(
+    groups=(FabrikHolder, FabrikHold),
+    armature={
+        "holds": (
+            ItemList[FabrikHold],
+            defined(
+                "FABRIK Holds",
+                "Bones of the armature that are held at some frames",
+                override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
+            ),
+        ),
+        "active_hold": (
+            int,
+            defined(
+                "Active Hold",
+                "Hold whose events are shown",
+                options=BROWSING,
+                override=OVERRIDABLE,
+            ),
+        ),
+    },
+    pre_pass=held_bones,
+    lists={"holds": holds_signature},
+)
+
+PARTS = (operators,)

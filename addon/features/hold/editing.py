@@ -1,0 +1,215 @@
+"""Holding and releasing: the lists of holds and their keys."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+import bpy
+
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
+from ...editing.constraints import changed, remove_from
+from ...editing.playing import finish
+from ...plan import planner
+from ...settings.properties import settings
+from ..simulation.simulate import simulate
+from .carrier import add_carrier, carrier_of, remove_carrier
+from .events import events_of, holder_at, refuse_unkeyable, remove_event, set_event
+from .settings import BONE, WORLD, FabrikHold, holds_of
+
+
+class Held(NamedTuple):
+    """What is held: a bone of an armature, or an object.
+
+    Attributes:
+        object: The armature or object.
+        bone: The name of the bone; empty for the object itself.
+    """
+
+    object: bpy.types.Object
+    bone: str
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.bone or self.object.name
+
+
+class Holder(NamedTuple):
+    """What holds.
+
+    Attributes:
+        object: The object; None for the world.
+        bone: The name of its bone; empty for the object itself.
+    """
+
+    object: bpy.types.Object | None = None
+    bone: str = ""
+
+
+def goal_of(armature: bpy.types.Object, constraint: str) -> Held:
+    """Return what is held for a constraint: its target.
+
+    Raises:
+        ProblemError: If there is no such constraint, or it has no target.
+    """
+    item = settings(armature).constraints.get(constraint)
+    if item is None:
+        raise ProblemError(
+            "“{armature}” has no constraint “{constraint}”",
+            armature=armature.name,
+            constraint=constraint,
+        )
+    if item.target is None:
+        raise ProblemError("There is no target: choose an object or a bone")
+    return Held(item.target, item.subtarget if item.target.type == "ARMATURE" else "")
+
+
+def find_hold(held: Held) -> tuple[bpy.types.Object, int] | None:
+    """Return the armature and the index of the hold of a bone or object; None if it has none."""
+    if not held.bone:
+        carrier = carrier_of(held.object)
+        return None if carrier is None else (carrier, 0)
+    for index, hold in enumerate(holds_of(held.object)):
+        if hold.bone == held.bone:
+            return held.object, index
+    return None
+
+
+def hold(held: Held, holder: Holder, frame: float) -> bpy.types.Object:
+    """Let something hold a bone or object from a frame on, and return the armature of its hold.
+
+    Raises:
+        ProblemError: If that is impossible; nothing has changed then.
+    """
+    _refuse(held, holder)
+    known = find_hold(held)
+    try:
+        armature, index = known or _new_hold(held)
+        item = holds_of(armature)[index]
+        number = _number_of(item, holder)
+        before = holder_at(events_of(armature, index), frame)
+        if before == number:
+            raise ProblemError("“{bone}” is held by that already at this frame", bone=held.name)
+        set_event(armature, index, frame, number)
+        _simulate(armature)
+        _refuse_cycle(armature, index, held, frame)
+    except ProblemError:
+        _take_back(held, known, frame)
+        raise
+    return armature
+
+
+def release(held: Held, frame: float) -> bpy.types.Object:
+    """Give a bone or object back to its own parent from a frame on, where it is.
+
+    Raises:
+        ProblemError: If nothing holds it there.
+    """
+    known = find_hold(held)
+    if known is None or holder_at(events_of(*known), frame) == 0:
+        raise ProblemError("Nothing holds “{bone}” at this frame", bone=held.name)
+    set_event(*known, frame, 0)
+    _simulate(known[0])
+    return known[0]
+
+
+def remove(armature: bpy.types.Object, index: int) -> None:
+    """Remove a hold with all of its events; what it held is where it is without it."""
+    prop = holds_of(armature)[index].prop
+    remove_from(armature, "holds", "active_hold", index)
+    if prop is not None and prop.parent == armature:
+        remove_carrier(prop, armature)
+    planner.discard()
+
+
+def _refuse(held: Held, holder: Holder) -> None:
+    ob, bone = held
+    if bone:
+        posed = pose_bones(ob).get(bone)
+        if posed is None:
+            raise ProblemError(
+                "There is no bone “{name}” in “{object}”: choose another bone",
+                name=bone,
+                object=ob.name,
+            )
+        if posed.bone.use_connect and posed.parent is not None:
+            raise ProblemError(
+                "“{bone}” is connected to its parent and cannot be held elsewhere: disconnect it "
+                "in Edit Mode, or hold the target of its IK",
+                bone=bone,
+            )
+        refuse_unkeyable(ob)
+    if holder.object is None:
+        return
+    if holder.bone and holder.bone not in (pose_bones(holder.object) if holder.object.pose else ()):
+        raise ProblemError(
+            "There is no bone “{name}” in “{object}”: choose another bone",
+            name=holder.bone,
+            object=holder.object.name,
+        )
+    if (holder.object, holder.bone) == (ob, bone):
+        raise ProblemError(
+            "“{bone}” cannot hold itself: select what holds it as well", bone=held.name
+        )
+
+
+def _new_hold(held: Held) -> tuple[bpy.types.Object, int]:
+    ob, bone = held
+    armature = ob if bone else add_carrier(ob)
+    item: FabrikHold = holds_of(armature).add()
+    item.name = held.name
+    item.bone = bone or armature.data.bones[0].name  # type: ignore[union-attr]
+    if not bone:
+        item.prop = ob
+    index = len(holds_of(armature)) - 1
+    cast(Any, settings(armature)).active_hold = index
+    changed(armature)
+    return armature, index
+
+
+def _number_of(item: FabrikHold, holder: Holder) -> int:
+    """Return the number of a holder of a hold, which is added if it is new."""
+    kind = WORLD if holder.object is None else BONE
+    for i, one in enumerate(item.holders):
+        if (one.kind, one.object, one.bone) == (kind, holder.object, holder.bone):
+            return i + 1
+    new = item.holders.add()
+    new.kind, new.object, new.bone = kind, holder.object, holder.bone
+    return len(item.holders)
+
+
+def _simulate(armature: bpy.types.Object) -> None:
+    """Find out how everything is held, so that nothing moves at any event."""
+    context = bpy.context
+    scene = cast(bpy.types.Scene, context.scene)
+    layer = cast(bpy.types.ViewLayer, context.view_layer)
+    planner.discard()
+    finish(simulate(scene, layer, [armature, *others_that_hold(armature)]))
+
+
+def others_that_hold(armature: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return the other armatures with holds that are solved together with one."""
+    plan = planner.current()
+    group = plan.groups.get(armature.session_uid, set())
+    rigs = [plan.rigs[uid].object for uid in group if uid != armature.session_uid]
+    return [ob for ob in rigs if any(len(events_of(ob, i)) for i in range(len(holds_of(ob))))]
+
+
+def _refuse_cycle(armature: bpy.types.Object, index: int, held: Held, frame: float) -> None:
+    from .status import cycle_at
+
+    if cycle := cycle_at(armature, index, frame):
+        raise ProblemError(cycle)
+
+
+def _take_back(held: Held, known: tuple[bpy.types.Object, int] | None, frame: float) -> None:
+    """Undo what a refused hold has changed."""
+    now = find_hold(held)
+    if now is None:
+        return
+    if known is None:
+        remove(*now)
+        return
+    remove_event(*now, frame)
+    _simulate(now[0])

@@ -1,0 +1,98 @@
+"""The events of a hold: its keys, each of which says by what a bone is held from there on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import bpy
+
+from ...blender import animation
+from ...blender.errors import ProblemError
+from ...blender.keying import NEAR, ActiveCurves
+from ...blender.refusals import action_problem
+from .settings import holds_of
+
+CHANNEL = "holder"
+
+
+class Event(NamedTuple):
+    """A change of what holds a bone.
+
+    Attributes:
+        frame: Its frame.
+        holder: The number of what holds the bone from there on: 0 for its own parent, 1 for the
+            first of its holders.
+    """
+
+    frame: float
+    holder: int
+
+
+def owner_of(index: int) -> str:
+    """Return the path of a hold, relative to the armature object."""
+    return f"fabrik.holds[{index}]"
+
+
+def curve_of(armature: bpy.types.Object, index: int) -> Any | None:
+    """Return the F-curve with the events of a hold; None if there is none that has an effect."""
+    curves = animation.active_curves(armature, f"{owner_of(index)}.{CHANNEL}")
+    return curves.get(0)
+
+
+def events_of(armature: bpy.types.Object, index: int) -> list[Event]:
+    """Return the events of a hold in the order of time, without those that change nothing."""
+    curve = curve_of(armature, index)
+    found: list[Event] = []
+    last, most = 0, len(holds_of(armature)[index].holders)
+    for key in curve.keyframe_points if curve is not None else ():
+        holder = min(max(round(key.co[1]), 0), most)
+        if holder != last:
+            found.append(Event(key.co[0], holder))
+        last = holder
+    return found
+
+
+def holder_at(events: list[Event], frame: float) -> int:
+    """Return the number of what holds a bone at a frame."""
+    return next((one.holder for one in reversed(events) if one.frame <= frame + NEAR), 0)
+
+
+def set_event(armature: bpy.types.Object, index: int, frame: float, holder: int) -> None:
+    """Key what holds a bone from a frame on.
+
+    Raises:
+        ProblemError: If the action cannot be changed, or would not count.
+    """
+    refuse_unkeyable(armature)
+    path = f"{owner_of(index)}.{CHANNEL}"
+    curve = ActiveCurves(armature).at(path, 0, "Holds")
+    curve.keyframe_points.insert(frame, holder)
+    for one in curve.keyframe_points:
+        one.interpolation = "CONSTANT"
+    curve.update()
+
+
+def remove_event(armature: bpy.types.Object, index: int, frame: float) -> None:
+    """Remove the event at a frame, if there is one."""
+    curve = curve_of(armature, index)
+    if curve is None:
+        return
+    for key in [*curve.keyframe_points]:
+        if abs(key.co[0] - frame) <= NEAR:
+            curve.keyframe_points.remove(key)
+
+
+def refuse_unkeyable(armature: bpy.types.Object) -> None:
+    """Refuse an armature whose events would not be keyed where they count.
+
+    Raises:
+        ProblemError: If it is one.
+    """
+    if problem := action_problem(armature):
+        raise ProblemError(problem)
+    if animation.has_nla(armature):
+        raise ProblemError(
+            "“{object}” has NLA strips, which may play its holds at other frames: push its action "
+            "down later, or bake the holds first",
+            object=armature.name,
+        )

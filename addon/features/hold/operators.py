@@ -1,0 +1,262 @@
+"""Operators that hold, release and remove holds."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import bpy
+
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
+from ...blender.messages import msg
+from ...editing.constraints import that_pose
+from ...settings.definitions import defined
+from ...settings.properties import settings
+from ...ui.refusing import Working, active_armature, armature_refusal, rest_refusal
+from ...ui.registering import registering
+from ..simulation import history
+from . import editing
+from .editing import Held, Holder
+from .settings import holds_of
+from .simulation import holds
+
+
+class Holding(Working):
+    """Base of operators that change what holds the targets of constraints, controls or props."""
+
+    asks = (armature_refusal, rest_refusal)
+
+    constraint: str = defined(
+        "Constraint",
+        "Constraint whose target is held. Without it, what is selected",
+        options={"SKIP_SAVE"},
+    )
+    object: str = defined("Object", "Object that is held", options={"SKIP_SAVE"})
+
+    def held(self, context: bpy.types.Context) -> list[Held]:
+        """Return what is named or selected.
+
+        Raises:
+            ProblemError: If there is nothing of that name, or nothing is selected.
+        """
+        armature = active_armature(context)
+        if self.object:
+            ob = bpy.data.objects.get(self.object)
+            if ob is None:
+                raise ProblemError("There is no object “{object}”", object=self.object)
+            return [Held(ob, "")]
+        if self.constraint:
+            return [editing.goal_of(armature, self.constraint)]
+        return self.selected(context, armature)
+
+    def selected(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[Held]:
+        """Return the targets and control bones that are selected, or whose limbs are."""
+        bone: Any = context.active_pose_bone
+        if context.mode != "POSE" or bone is None:
+            raise ProblemError("Enter Pose Mode and select a hand, a foot or a control")
+        return [held_by_click(bone)]
+
+    def shown(self, context: bpy.types.Context, armatures: list[bpy.types.Object]) -> None:
+        """Show the last hold in the panel."""
+        layer = cast(bpy.types.ViewLayer, context.view_layer)
+        for armature in armatures:
+            armature.update_tag()
+        layer.update()
+
+
+def held_by_click(bone: bpy.types.PoseBone) -> Held:
+    """Return what is held where a bone is clicked: the target of its limb, or the bone itself.
+
+    A hand or foot without IK gets it.
+
+    Raises:
+        ProblemError: If it can be neither.
+    """
+    armature = cast(bpy.types.Object, bone.id_data)
+    known = editing.find_hold(Held(armature, bone.name))
+    items = settings(armature).constraints
+    is_goal = any((one.target, one.subtarget) == (armature, bone.name) for one in items)
+    is_goal |= any((one.pole_target, one.pole_subtarget) == (armature, bone.name) for one in items)
+    if known is not None or is_goal:
+        return Held(armature, bone.name)
+    posing = that_pose(armature, [bone.name])
+    if posing:
+        return editing.goal_of(armature, items[posing[0]].name)
+    if not bone.bone.use_deform:
+        return Held(armature, bone.name)
+    before = len(items)
+    bpy.ops.fabrik.limb_add(controls="BONE")  # type: ignore[attr-defined]
+    if len(items) == before:
+        return Held(armature, bone.name)
+    return editing.goal_of(armature, items[before].name)
+
+
+BY_ITEMS = (
+    ("NAMED", "Named", "What Holder names, or the world"),
+    ("SELECTED", "Selected", "The other selected bone or object"),
+    ("WORLD", "World", "Where it is"),
+    ("BODY", "Body", "The root of the armature"),
+)
+
+
+class FABRIK_OT_hold(Holding, bpy.types.Operator):
+    """Let something hold a target, control or prop from this frame on."""
+
+    bl_idname = "fabrik.hold"
+    bl_label = "Hold"
+    bl_description = (
+        "From this frame on, let the active hand, foot or control go along with the other selected "
+        "bone or object. Nothing moves at this frame, and the control can still be moved and keyed "
+        "within what holds it"
+    )
+
+    holder: str = defined(
+        "Holder", "Object that holds it. Without it, the world", options={"SKIP_SAVE"}
+    )
+    bone: str = defined("Bone", "Bone of Holder", options={"SKIP_SAVE"})
+    by: str = defined("By", "What holds it", items=BY_ITEMS, options={"SKIP_SAVE"})
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Add the events."""
+        armature = active_armature(context)
+        held = self.held(context)
+        holder = self._holder(context, armature, held)
+        frame = context.scene.frame_current_final
+        changed = [editing.hold(one, holder, frame) for one in held]
+        self.shown(context, changed)
+        names = ", ".join(one.name for one in held)
+        if holder.object is None:
+            return msg(
+                "“{bone}” stays where it is from frame {frame:g} on", bone=names, frame=frame
+            )
+        return msg(
+            "“{holder}” holds “{bone}” from frame {frame:g} on",
+            holder=holder.bone or holder.object.name,
+            bone=names,
+            frame=frame,
+        )
+
+    def _holder(
+        self, context: bpy.types.Context, armature: bpy.types.Object, held: list[Held]
+    ) -> Holder:
+        if self.by == "WORLD" or (self.by == "NAMED" and not self.holder):
+            return Holder()
+        if self.by == "BODY":
+            root = root_of(held[0], armature)
+            return Holder(armature, root)
+        if self.by == "SELECTED":
+            return _other_selected(context)
+        ob = bpy.data.objects.get(self.holder)
+        if ob is None:
+            raise ProblemError("There is no object “{object}”", object=self.holder)
+        return Holder(ob, self.bone)
+
+
+def root_of(held: Held, armature: bpy.types.Object) -> str:
+    """Return the bone that carries the body of an armature; empty if that is the object."""
+    bones = pose_bones(armature)
+    names = [item.bone for item in settings(armature).constraints if item.bone in bones]
+    roots = {[bones[name], *bones[name].parent_recursive][-1].name for name in names}
+    roots -= {held.bone}
+    return next(iter(roots)) if len(roots) == 1 else ""
+
+
+def _other_selected(context: bpy.types.Context) -> Holder:
+    """Return what is selected besides the active bone.
+
+    Raises:
+        ProblemError: If that is not one thing.
+    """
+    active: Any = context.active_pose_bone
+    bones: list[Any] = [bone for bone in context.selected_pose_bones or () if bone != active]
+    found = [Holder(bone.id_data, bone.name) for bone in bones]
+    if not found:
+        others = [ob for ob in context.selected_objects if ob.mode != "POSE"]
+        found = [Holder(ob) for ob in others]
+    if len(found) != 1:
+        raise ProblemError(
+            "Select one bone or object that holds “{bone}”, and “{bone}” last", bone=active.name
+        )
+    return found[0]
+
+
+class FABRIK_OT_pick_up(Holding, bpy.types.Operator):
+    """Let a hand hold an object from this frame on."""
+
+    bl_idname = "fabrik.pick_up"
+    bl_label = "Pick Up"
+    bl_description = (
+        "From this frame on, let the selected object go along with the active bone. It stays where "
+        "it is at this frame, and keeps its own animation within the hand"
+    )
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Add the events."""
+        active: Any = context.active_pose_bone
+        objects = [ob for ob in context.selected_objects if ob.mode != "POSE"]
+        if active is None or not objects:
+            raise ProblemError("Select an object, then the bone of the hand in Pose Mode")
+        frame = context.scene.frame_current_final
+        holder = Holder(active.id_data, active.name)
+        changed = [editing.hold(Held(ob, ""), holder, frame) for ob in objects]
+        self.shown(context, changed)
+        return msg(
+            "“{holder}” holds “{bone}” from frame {frame:g} on",
+            holder=active.name,
+            bone=", ".join(ob.name for ob in objects),
+            frame=frame,
+        )
+
+
+class FABRIK_OT_release(Holding, bpy.types.Operator):
+    """Give what is held back to its own parent from this frame on."""
+
+    bl_idname = "fabrik.release"
+    bl_label = "Release"
+    bl_description = (
+        "From this frame on, let what is held go along with its own parent again. It stays where "
+        "it is at this frame"
+    )
+
+    def selected(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[Held]:
+        """Return what is selected, objects too."""
+        objects = [ob for ob in context.selected_objects if editing.find_hold(Held(ob, ""))]
+        if objects:
+            return [Held(ob, "") for ob in objects]
+        return super().selected(context, armature)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Add the events."""
+        held = self.held(context)
+        frame = context.scene.frame_current_final
+        self.shown(context, [editing.release(one, frame) for one in held])
+        names = ", ".join(one.name for one in held)
+        return msg("“{bone}” is released at frame {frame:g}", bone=names, frame=frame)
+
+
+class FABRIK_OT_hold_remove(Working, bpy.types.Operator):
+    """Remove a hold with all of its events."""
+
+    bl_idname = "fabrik.hold_remove"
+    bl_label = "Remove Hold"
+    bl_description = "Remove all events of a hold. What it held is where it is without them"
+
+    armature: str = defined("Armature", "Armature of the hold", options={"SKIP_SAVE", "HIDDEN"})
+    index: int = defined("Index", "Index of the hold", default=0, options={"SKIP_SAVE", "HIDDEN"})
+    asks = (armature_refusal,)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Remove it."""
+        armature = bpy.data.objects.get(self.armature) or active_armature(context)
+        if not 0 <= self.index < len(holds_of(armature)):
+            raise ProblemError("There is no hold to remove")
+        name = holds_of(armature)[self.index].name
+        editing.remove(armature, self.index)
+        context.view_layer.update()  # type: ignore[union-attr]
+        return msg("Removed the hold of “{bone}”", bone=name)
+
+
+register, unregister = registering(
+    (FABRIK_OT_hold, FABRIK_OT_pick_up, FABRIK_OT_release, FABRIK_OT_hold_remove),
+    (history.PROVIDERS, holds),
+)

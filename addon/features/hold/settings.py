@@ -1,0 +1,73 @@
+"""The settings of holds: what is held, by what, and since when."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import bpy
+
+from ...settings.definitions import (
+    ItemList,
+    animated,
+    defined,
+    fixed,
+    stored,
+)
+from ...settings.properties import FabrikSettings, settings
+from .status import message_of
+
+WORLD, BONE = "WORLD", "BONE"
+
+
+class FabrikHolder(bpy.types.PropertyGroup):
+    """Something that holds a bone from some frame on."""
+
+    kind: str = fixed(
+        "Held By",
+        "What holds it",
+        items=(
+            (WORLD, "World", "It stays where it is", 0),
+            (BONE, "Object or Bone", "It goes along with an object or one of its bones", 1),
+        ),
+        in_presets=False,
+    )
+    object: bpy.types.Object | None = fixed("Object", "Object that holds it", in_presets=False)
+    bone: str = fixed("Bone", "Bone of the object that holds it", in_presets=False)
+
+
+class FabrikHold(bpy.types.PropertyGroup):
+    """A bone that is held: by one thing after the other, and in between by none."""
+
+    bone: str = fixed("Bone", "Bone that is held", in_presets=False)
+    holders: ItemList[FabrikHolder] = defined(
+        "Holders",
+        "What holds the bone at some frames",
+        override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
+    )
+    holder: int = animated(
+        "Holder",
+        "Number of what holds the bone from this key on: 0 for its own parent, 1 for the first of "
+        "its holders. Each key is an event: drag it to retime, delete it to undo",
+        in_presets=False,
+        default=0,
+        min=0,
+    )
+    prop: bpy.types.Object | None = fixed("Prop", "Object that the bone carries", in_presets=False)
+    history: bytes = stored("History", "Where the bone is held, for each event")
+    message: str = defined(
+        "Message", "Description of the problem and its solution (read only)", get=message_of
+    )
+
+
+def holds_of(armature: bpy.types.ID) -> ItemList[FabrikHold]:
+    """Return the holds of an armature object."""
+    return cast(Any, settings(armature)).holds
+
+
+def holds_signature(own: FabrikSettings) -> object:
+    """Return what the plan uses of the holds of an armature."""
+    return tuple([(hold.bone, tuple(map(_named, hold.holders))) for hold in cast(Any, own).holds])
+
+
+def _named(holder: FabrikHolder) -> tuple[str, int, str]:
+    return holder.kind, holder.object.session_uid if holder.object else 0, holder.bone

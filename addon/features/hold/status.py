@@ -1,0 +1,88 @@
+"""What is wrong with a hold, for the list that shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import bpy
+
+from ...blender.messages import msg
+from ...frame.solving import present_runs
+from ...plan import planner
+from ..simulation import history
+
+if TYPE_CHECKING:
+    from .held import HeldBone
+
+
+def message_of(hold: bpy.types.PropertyGroup) -> str:
+    """Return the problem of a hold and what to do about it; empty if it works."""
+    armature: Any = hold.id_data
+    plan = planner.known()
+    if plan is None:
+        return ""
+    index = [*armature.fabrik.holds].index(hold)
+    if _planned(armature, index) is None:
+        return _unplanned(hold)
+    scene = cast(bpy.types.Scene, bpy.context.scene)
+    if cycle := cycle_at(armature, index, scene.frame_current_final):
+        return cycle
+    kept = history.data(armature, f"fabrik.holds[{index}]")
+    if kept is None:
+        return history.lack(armature, f"fabrik.holds[{index}]")
+    return "" if kept.is_fresh else msg("Simulation is outdated: press Simulate")
+
+
+def cycle_at(armature: bpy.types.Object, index: int, frame: float) -> str:
+    """Return why a hold does not count at a frame, as it would hold itself; empty if it does."""
+    held = _planned(armature, index)
+    runs = present_runs()
+    if held is None or held not in runs.sequences.at(frame).refused:
+        return ""
+    point = held.holders[held.state_at(frame) - 1]
+    name = held.rig.names[held.bone]
+    holder = "" if point is None else point.object.name
+    if point is not None and point.skeleton is not None:
+        holder = point.skeleton.names[point.bone]
+    return msg(
+        "“{holder}” follows “{bone}” at this frame and cannot hold it: choose another holder, or "
+        "release “{holder}” first",
+        holder=holder,
+        bone=name,
+    )
+
+
+def _planned(armature: bpy.types.Object, index: int) -> HeldBone | None:
+    plan = planner.known()
+    uid = armature.session_uid
+    for bone in plan.by_state if plan is not None else ():
+        if bone.rig.uid == uid and getattr(bone, "index", -1) == index:
+            return cast(Any, bone)
+    return None
+
+
+def _unplanned(hold: Any) -> str:
+    """Return why a hold is not part of the plan."""
+    bones = hold.id_data.data.bones
+    if hold.bone not in bones:
+        return msg(
+            "There is no bone “{name}” in “{object}”: choose another bone",
+            name=hold.bone,
+            object=hold.id_data.name,
+        )
+    if bones[hold.bone].use_connect and bones[hold.bone].parent is not None:
+        return msg(
+            "“{bone}” is connected to its parent and cannot be held elsewhere: disconnect it in "
+            "Edit Mode, or hold the target of its IK",
+            bone=hold.bone,
+        )
+    for one in hold.holders:
+        if one.kind == "BONE" and one.object is None:
+            return msg("What held “{bone}” was removed: remove its events", bone=hold.bone)
+        if one.kind == "BONE" and one.bone and one.bone not in one.object.data.bones:
+            return msg(
+                "There is no bone “{name}” in “{object}”: choose another bone",
+                name=one.bone,
+                object=one.object.name,
+            )
+    return ""
