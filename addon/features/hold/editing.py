@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -10,12 +11,14 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...editing.constraints import changed, remove_from
 from ...editing.playing import finish
+from ...frame.solving import present_runs
 from ...plan import planner
 from ...settings.properties import settings
 from ..simulation.simulate import simulate
 from .carrier import add_carrier, carrier_of, remove_carrier
-from .events import events_of, holder_at, refuse_unkeyable, remove_event, set_event
+from .events import Event, events_of, holder_at, keys_of, refuse_unkeyable, set_event, set_keys
 from .settings import BONE, WORLD, FabrikHold, holds_of
+from .status import cycle_message
 
 
 class Held(NamedTuple):
@@ -84,18 +87,18 @@ def hold(held: Held, holder: Holder, frame: float) -> bpy.types.Object:
     """
     _refuse(held, holder)
     known = find_hold(held)
+    before = keys_of(*known) if known is not None else []
     try:
         armature, index = known or _new_hold(held)
         item = holds_of(armature)[index]
         number = _number_of(item, holder)
-        before = holder_at(events_of(armature, index), frame)
-        if before == number:
+        if holder_at(events_of(armature, index), frame) == number:
             raise ProblemError("“{bone}” is held by that already at this frame", bone=held.name)
         set_event(armature, index, frame, number)
         _simulate(armature)
-        _refuse_cycle(armature, index, held, frame)
+        _refuse_cycle(held, holder, frame)
     except ProblemError:
-        _take_back(held, known, frame)
+        _take_back(held, known, before)
         raise
     return armature
 
@@ -185,31 +188,32 @@ def _simulate(armature: bpy.types.Object) -> None:
     scene = cast(bpy.types.Scene, context.scene)
     layer = cast(bpy.types.ViewLayer, context.view_layer)
     planner.discard()
-    finish(simulate(scene, layer, [armature, *others_that_hold(armature)]))
-
-
-def others_that_hold(armature: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the other armatures with holds that are solved together with one."""
     plan = planner.current()
-    group = plan.groups.get(armature.session_uid, set())
-    rigs = [plan.rigs[uid].object for uid in group if uid != armature.session_uid]
-    return [ob for ob in rigs if any(len(events_of(ob, i)) for i in range(len(holds_of(ob))))]
+    together = [plan.rigs[uid].object for uid in plan.groups.get(armature.session_uid, ())]
+    moving = [ob for ob in together if any(events_of(ob, i) for i in range(len(holds_of(ob))))]
+    if moving:
+        finish(simulate(scene, layer, moving))
 
 
-def _refuse_cycle(armature: bpy.types.Object, index: int, held: Held, frame: float) -> None:
-    from .status import cycle_at
+def _refuse_cycle(held: Held, holder: Holder, frame: float) -> None:
+    """Refuse a hold that makes something hold itself at its frame.
 
-    if cycle := cycle_at(armature, index, frame):
-        raise ProblemError(cycle)
+    Raises:
+        ProblemError: If it does.
+    """
+    if holder.object is not None and present_runs().sequences.at(frame).refused:
+        raise ProblemError(cycle_message(holder.bone or holder.object.name, held.name))
 
 
-def _take_back(held: Held, known: tuple[bpy.types.Object, int] | None, frame: float) -> None:
-    """Undo what a refused hold has changed."""
+def _take_back(
+    held: Held, known: tuple[bpy.types.Object, int] | None, keys: Sequence[Event]
+) -> None:
+    """Undo what a refused hold has changed, given its keys before."""
     now = find_hold(held)
     if now is None:
         return
     if known is None:
         remove(*now)
-        return
-    remove_event(*now, frame)
-    _simulate(now[0])
+    elif keys_of(*now) != keys:
+        set_keys(*now, keys)
+        _simulate(now[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import bpy
@@ -39,16 +40,20 @@ def curve_of(armature: bpy.types.Object, index: int) -> Any | None:
     return curves.get(0)
 
 
-def events_of(armature: bpy.types.Object, index: int) -> list[Event]:
-    """Return the events of a hold in the order of time, without those that change nothing."""
+def keys_of(armature: bpy.types.Object, index: int) -> list[Event]:
+    """Return the keys of a hold in the order of time, each as an event."""
     curve = curve_of(armature, index)
+    keys = curve.keyframe_points if curve is not None else ()
+    most = len(holds_of(armature)[index].holders)
+    return [Event(key.co[0], min(max(round(key.co[1]), 0), most)) for key in keys]
+
+
+def events_of(armature: bpy.types.Object, index: int) -> list[Event]:
+    """Return the events of a hold in the order of time, without keys that change nothing."""
     found: list[Event] = []
-    last, most = 0, len(holds_of(armature)[index].holders)
-    for key in curve.keyframe_points if curve is not None else ():
-        holder = min(max(round(key.co[1]), 0), most)
-        if holder != last:
-            found.append(Event(key.co[0], holder))
-        last = holder
+    for key in keys_of(armature, index):
+        if key.holder != (found[-1].holder if found else 0):
+            found.append(key)
     return found
 
 
@@ -72,14 +77,19 @@ def set_event(armature: bpy.types.Object, index: int, frame: float, holder: int)
     curve.update()
 
 
+def set_keys(armature: bpy.types.Object, index: int, keys: Sequence[Event]) -> None:
+    """Replace the keys of a hold."""
+    curve = curve_of(armature, index)
+    if curve is not None:
+        curve.keyframe_points.clear()
+    for frame, holder in keys:
+        set_event(armature, index, frame, holder)
+
+
 def remove_event(armature: bpy.types.Object, index: int, frame: float) -> None:
     """Remove the event at a frame, if there is one."""
-    curve = curve_of(armature, index)
-    if curve is None:
-        return
-    for key in [*curve.keyframe_points]:
-        if abs(key.co[0] - frame) <= NEAR:
-            curve.keyframe_points.remove(key)
+    keys = keys_of(armature, index)
+    set_keys(armature, index, [key for key in keys if abs(key.frame - frame) > NEAR])
 
 
 def refuse_unkeyable(armature: bpy.types.Object) -> None:

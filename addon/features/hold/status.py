@@ -6,13 +6,23 @@ from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 
-from ...blender.messages import msg
+from ...blender.messages import Message, msg
 from ...frame.solving import present_runs
 from ...plan import planner
 from ..simulation import history
 
 if TYPE_CHECKING:
     from .held import HeldBone
+
+
+def cycle_message(holder: str, bone: str) -> Message:
+    """Return why a holder that follows what it would hold cannot hold it."""
+    return msg(
+        "“{holder}” follows “{bone}” at this frame and cannot hold it: choose another holder, or "
+        "release “{holder}” first",
+        holder=holder,
+        bone=bone,
+    )
 
 
 def message_of(hold: bpy.types.PropertyGroup) -> str:
@@ -22,10 +32,11 @@ def message_of(hold: bpy.types.PropertyGroup) -> str:
     if plan is None:
         return ""
     index = [*armature.fabrik.holds].index(hold)
-    if _planned(armature, index) is None:
+    held = _planned(armature, index)
+    if held is None:
         return _unplanned(hold)
     scene = cast(bpy.types.Scene, bpy.context.scene)
-    if cycle := cycle_at(armature, index, scene.frame_current_final):
+    if cycle := _cycle(held, scene.frame_current_final):
         return cycle
     kept = history.data(armature, f"fabrik.holds[{index}]")
     if kept is None:
@@ -33,23 +44,15 @@ def message_of(hold: bpy.types.PropertyGroup) -> str:
     return "" if kept.is_fresh else msg("Simulation is outdated: press Simulate")
 
 
-def cycle_at(armature: bpy.types.Object, index: int, frame: float) -> str:
+def _cycle(held: HeldBone, frame: float) -> str:
     """Return why a hold does not count at a frame, as it would hold itself; empty if it does."""
-    held = _planned(armature, index)
-    runs = present_runs()
-    if held is None or held not in runs.sequences.at(frame).refused:
+    if held not in present_runs().sequences.at(frame).refused:
         return ""
     point = held.holders[held.state_at(frame) - 1]
-    name = held.rig.names[held.bone]
     holder = "" if point is None else point.object.name
     if point is not None and point.skeleton is not None:
         holder = point.skeleton.names[point.bone]
-    return msg(
-        "“{holder}” follows “{bone}” at this frame and cannot hold it: choose another holder, or "
-        "release “{holder}” first",
-        holder=holder,
-        bone=name,
-    )
+    return cycle_message(holder, held.rig.names[held.bone])
 
 
 def _planned(armature: bpy.types.Object, index: int) -> HeldBone | None:

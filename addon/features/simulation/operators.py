@@ -15,6 +15,7 @@ from ...blender.access import session_uid
 from ...blender.errors import report_once
 from ...blender.messages import Message, counted, msg
 from ...blender.refusals import rest_problem
+from ...plan import planner
 from ...ui.following import shown_armature
 from ...ui.layout import Layout, draw_sentence
 from ...ui.refusing import Refusing, Working, active_armature, armature_refusal
@@ -37,9 +38,22 @@ QUIET = 0.5
 """Seconds without an edit before Automatic simulates."""
 
 
+def simulated_with(armature: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return an armature that can be simulated, and the outdated ones that it is solved with.
+
+    One of these may carry an object that it holds.
+    """
+    plan = planner.known()
+    group = plan.groups.get(session_uid(armature), ()) if plan is not None else ()
+    rigs = [plan.rigs[uid].object for uid in group] if plan is not None else []
+    others = [ob for ob in rigs if ob != armature and ob.is_editable and history.owners(ob)]
+    own = [armature] if history.owners(armature) else []
+    return own + [ob for ob in others if history.is_due(ob)]
+
+
 def _nothing_refusal(context: bpy.types.Context) -> str:
     armature = active_armature(context)
-    if history.owners(armature):
+    if simulated_with(armature):
         return ""
     return (*history.refused(armature), msg("Nothing in this armature needs a simulation"))[0]
 
@@ -62,7 +76,7 @@ class Simulating(DirectProgressOperator, Refusing):
 
     def armatures(self, context: bpy.types.Context) -> list[bpy.types.Object]:
         """Return the armatures to simulate."""
-        return [active_armature(context)]
+        return simulated_with(active_armature(context))
 
     def start(self, context: bpy.types.Context) -> Generator[float, None, Simulation]:
         """Play the frames."""

@@ -1,0 +1,571 @@
+"""Holds: nothing moves at an event, and in between what is held goes along with its holder."""
+
+from __future__ import annotations
+
+import random
+from math import sin
+from pathlib import Path
+from typing import Any
+
+import bpy
+import pytest
+from mathutils import Euler, Matrix, Vector
+from operating import click_bones, refuses
+from rendering import rendered
+from rigs import (
+    activate,
+    curves,
+    elsewhere,
+    evaluated,
+    go,
+    make_armature,
+    make_empty,
+    pose_bits,
+    update,
+    world_bits,
+)
+
+from addon.features.hold import editing
+from addon.features.hold.events import events_of
+from addon.features.hold.settings import holds_of
+
+pytestmark = pytest.mark.usefixtures("empty_file")
+
+LAST = 100
+
+
+def make_arm(name: str = "Rig", x: float = 0.2, moves: float = 1.0, until: int = LAST) -> Any:
+    """A two-bone arm whose hand reaches for a keyed control bone, and copies its rotation."""
+    rig = make_armature(
+        {
+            "Root": ((x, 0, 1), (x, 0.1, 1), ""),
+            "Upper": ((x, 0, 1.5), (x, 0.25, 1.15), "Root"),
+            "Fore": ((x, 0.25, 1.15), (x, -0.3, 1.1), "Upper"),
+            "Hand": ((x, -0.3, 1.1), (x, -0.4, 1.1), "Fore"),
+            "IK": ((x, -0.3, 1.1), (x, -0.4, 1.1), "Root"),
+        },
+        name,
+    )
+    item = rig.fabrik.constraints.add()
+    item.name, item.bone, item.chain_count, item.solver = "Hand", "Hand", 2, "TWO_BONE"
+    item.target, item.subtarget, item.use_tail, item.use_rotation = rig, "IK", False, True
+    for bone in rig.pose.bones:
+        bone.rotation_mode = "QUATERNION"
+    control = rig.pose.bones["IK"]
+    for frame in range(1, until + 1, 9):
+        at = 0.07 * frame + 9.0 * x
+        control.location = moves * 0.1 * Vector((sin(at), sin(1.3 * at), sin(0.7 * at)))
+        turn = Euler([moves * x for x in (0.4 * sin(at), 0.5 * sin(0.8 * at), 0.3 * sin(1.2 * at))])
+        control.rotation_quaternion = turn.to_quaternion()
+        control.keyframe_insert("location", frame=frame)
+        control.keyframe_insert("rotation_quaternion", frame=frame)
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    update()
+    return rig
+
+
+def make_cup(name: str = "Cup", at: tuple[float, float, float] = (0.0, -0.5, 1.1)) -> Any:
+    cup = make_empty(name, location=at)
+    cup.rotation_euler = (0.1, 0.2, 0.3)
+    update()
+    return cup
+
+
+def world(ob: bpy.types.Object, bone: str = "") -> Matrix:
+    """Return the evaluated transform of an object or bone in world space."""
+    posed = evaluated(ob)
+    return posed.matrix_world @ posed.pose.bones[bone].matrix if bone else posed.matrix_world.copy()
+
+
+def apart(a: Matrix, b: Matrix) -> float:
+    """Return how far the origins are apart, or the axes in radians, whatever is more."""
+    turned = a.to_quaternion().rotation_difference(b.to_quaternion()).angle
+    return max((a.translation - b.translation).length, min(turned, abs(6.283185307 - turned)))
+
+
+def hold(**arguments: object) -> None:
+    assert bpy.ops.fabrik.hold(**arguments) == {"FINISHED"}
+    update()
+
+
+def release(**arguments: object) -> None:
+    assert bpy.ops.fabrik.release(**arguments) == {"FINISHED"}
+    update()
+
+
+def hold_of(ob: Any) -> Any:
+    """Return the hold of a prop."""
+    return holds_of(ob.parent)[0]
+
+
+# Nothing moves
+
+
+def test_a_hand_takes_a_cup_and_puts_it_down() -> None:
+    rig, cup = make_arm(), make_cup()
+    go(20)
+    before = world(cup)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    assert apart(before, world(cup)) < 1e-6
+    in_hand = world(rig, "Hand").inverted() @ world(cup)
+    for frame in (25, 40, 59):
+        go(frame)
+        assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 2e-6
+    go(60)
+    before = world(cup)
+    release(object="Cup")
+    assert apart(before, world(cup)) < 1e-6
+    for frame in (61, 90):
+        go(frame)
+        assert apart(before, world(cup)) < 1e-6
+    go(19)
+    assert (
+        apart(Matrix.LocRotScale((0, -0.5, 1.1), Euler((0.1, 0.2, 0.3)), None), world(cup)) < 1e-6
+    )
+    assert hold_of(cup).message == ""
+
+
+def test_a_hand_stays_on_what_holds_it() -> None:
+    rig, cup = make_arm(), make_cup()
+    cup.keyframe_insert("location", frame=1)
+    cup.location.x += 0.15
+    cup.keyframe_insert("location", frame=LAST)
+    go(30)
+    before = world(rig, "Hand")
+    hold(constraint="Hand", holder="Cup")
+    assert apart(before, world(rig, "Hand")) < 2e-6
+    assert rig.fabrik.constraints["Hand"].state == "REACHED"
+
+
+def random_transform(chance: random.Random, size: float = 0.4) -> Matrix:
+    scale = [chance.uniform(0.6, 1.6) for _ in range(3)]
+    turn = Euler([chance.uniform(-2, 2) for _ in range(3)])
+    place = [chance.uniform(-size, size) for _ in range(3)]
+    return Matrix.LocRotScale(place, turn, scale)
+
+
+def animate(chance: random.Random, rigs: list[Any], empties: list[Any]) -> None:
+    """Key all channels of objects and bones."""
+    for ob in (*rigs, *empties):
+        for frame in (1, 30, 60):
+            ob.location = [x + chance.uniform(-0.2, 0.2) for x in ob.location]
+            ob.rotation_euler = [x + chance.uniform(-0.5, 0.5) for x in ob.rotation_euler]
+            ob.scale = [x * chance.uniform(0.8, 1.25) for x in ob.scale]
+            for name in ("location", "rotation_euler", "scale"):
+                ob.keyframe_insert(name, frame=frame)
+    for rig in rigs:
+        for bone in rig.pose.bones:
+            for frame in (1, 25, 60):
+                bone.location = [chance.uniform(-0.1, 0.1) for _ in range(3)]
+                bone.matrix_basis = (
+                    bone.matrix_basis
+                    @ Euler([chance.uniform(-0.6, 0.6) for _ in range(3)]).to_matrix().to_4x4()
+                )
+                bone.scale = [chance.uniform(0.8, 1.2) for _ in range(3)]
+                for name in ("location", "scale", "rotation_quaternion", "rotation_euler"):
+                    bone.keyframe_insert(name, frame=frame)
+                bone.keyframe_insert("rotation_axis_angle", frame=frame)
+
+
+def make_random(chance: random.Random) -> tuple[Any, str, list[tuple[Any, str]]]:
+    """Make an armature with a free bone, and what may hold it, all animated.
+
+    Parents are scaled and sheared, and the armatures hang on bones of others.
+
+    Returns:
+        The armature, the bone, and holders: objects with bones.
+    """
+    rigs: list[Any] = []
+    for number in range(2):
+        bones = {
+            "Base": ((0, 0, 0), (0, 0, 0.3), ""),
+            "Mid": ((0, 0.1, 0.3), (0.1, 0.1, 0.5), "Base"),
+            "Free": ((0.2, 0.1, 0.4), (0.3, 0.2, 0.4), "Mid" if chance.random() < 0.7 else ""),
+        }
+        rig = make_armature(bones, f"Rig{number}")
+        rig.matrix_basis = random_transform(chance)
+        for bone in rig.pose.bones:
+            bone.rotation_mode = chance.choice(("QUATERNION", "XYZ", "ZXY", "AXIS_ANGLE"))
+            bone.bone.inherit_scale = chance.choice(("FULL", "FULL", "AVERAGE", "NONE", "ALIGNED"))
+            bone.bone.use_local_location = chance.random() < 0.7
+        rigs.append(rig)
+    empties = [make_empty(f"Empty{i}") for i in range(3)]
+    for ob in empties:
+        ob.matrix_basis = random_transform(chance)
+    empties[1].parent = empties[0]
+    empties[2].parent, empties[2].parent_type = rigs[1], "BONE"
+    empties[2].parent_bone = "Mid"
+    if chance.random() < 0.5:
+        rigs[0].parent = empties[0]
+    elif chance.random() < 0.5:
+        rigs[0].parent, rigs[0].parent_type, rigs[0].parent_bone = rigs[1], "BONE", "Mid"
+    animate(chance, rigs, empties)
+    update()
+    holders = [(rigs[1], "Mid"), (rigs[1], "Free"), *((ob, "") for ob in empties), (rigs[1], "")]
+    return rigs[0], "Free", holders
+
+
+def placed(rig: Any, bone: str) -> tuple[Vector, Vector]:
+    """Return the head of a bone, and where it points, in world space: what shear leaves alone."""
+    matrix = world(rig, bone)
+    return matrix.translation.copy(), matrix.to_3x3().col[1].normalized()
+
+
+def moved(a: tuple[Vector, Vector], b: tuple[Vector, Vector]) -> tuple[float, float]:
+    return (a[0] - b[0]).length, a[1].angle(b[1])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nothing_moves_at_an_event(seed: int) -> None:
+    chance = random.Random(seed)
+    rig, bone, holders = make_random(chance)
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 60
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    frames = sorted(chance.sample(range(5, 56), 4))
+    held = editing.Held(rig, bone)
+    known: dict[int, tuple[Vector, Vector]] = {}
+    last = None
+    for frame in frames:
+        go(frame)
+        known[frame] = placed(rig, bone)
+        holder = chance.choice([None, "release", *holders])
+        if holder == "release" and last is not None:
+            editing.release(held, frame)
+            last = None
+        else:
+            by = None if holder == "release" else holder
+            if by == last and last is not None:
+                continue
+            if by is None and any(e.frame <= frame for e in _events(rig)) and last is None:
+                by = holders[0]
+            editing.hold(held, editing.Holder(*by) if by else editing.Holder(), frame)
+            last = by
+        update()
+        far, turned = moved(known[frame], placed(rig, bone))
+        assert far < 1e-5 and turned < 1e-4
+    for frame in chance.sample(frames, len(frames)):
+        go(frame)
+        far, turned = moved(known[frame], placed(rig, bone))
+        assert far < 1e-5 and turned < 1e-4
+
+
+def _events(rig: Any) -> list[Any]:
+    return events_of(rig, 0) if len(holds_of(rig)) else []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_child_of_constraint_would_move_it(seed: int) -> None:
+    """The control of the test above: Blender's own way, with keyed influence."""
+    chance = random.Random(seed)
+    rig, bone, holders = make_random(chance)
+    con = rig.pose.bones[bone].constraints.new("CHILD_OF")
+    con.target, con.subtarget = holders[0]
+    con.inverse_matrix = (holders[0][0].matrix_world @ Matrix()).inverted()
+    for frame, influence in ((29, 0.0), (30, 1.0)):
+        con.influence = influence
+        con.keyframe_insert("influence", frame=frame)
+    go(29)
+    before = placed(rig, bone)
+    go(30)
+    assert moved(before, placed(rig, bone))[0] > 1e-2
+
+
+def test_what_is_held_does_not_drift() -> None:
+    rig, cup = make_arm(), make_cup()
+    go(10)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    in_hand = world(rig, "Hand").inverted() @ world(cup)
+    for frame in range(11, LAST, 1):
+        go(frame)
+        assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 3e-6
+
+
+# In an order that follows what holds what
+
+
+def test_a_cup_goes_from_hand_to_hand_and_onto_a_tray_that_is_carried(
+    capfd: pytest.CaptureFixture[str], evaluations: list[float]
+) -> None:
+    """Later a hand follows the cup: over the whole shot each depends on the other."""
+    left, _ = make_arm("Left", 0.2, 0.5, until=64), make_arm("Right", -0.2, 0.5)
+    cup, _ = make_cup(), make_cup("Tray", (0.1, -0.5, 1.0))
+    activate(left)
+    bpy.ops.object.mode_set(mode="POSE")
+    steps = (
+        (10, {"object": "Cup", "holder": "Left", "bone": "Hand"}),
+        (30, {"object": "Cup", "holder": "Right", "bone": "Hand"}),
+        (40, {"object": "Tray", "holder": "Left", "bone": "Hand"}),
+        (50, {"object": "Cup", "holder": "Tray"}),
+    )
+    places: dict[int, Matrix] = {}
+    for frame, arguments in steps:
+        go(frame)
+        places[frame] = world(cup)
+        hold(**arguments)
+        assert apart(places[frame], world(cup)) < 1e-6
+    go(70)
+    release(object="Cup")
+    release(object="Tray")
+    before = world(left, "Hand")
+    hold(constraint="Hand", holder="Cup")
+    assert apart(before, world(left, "Hand")) < 2e-6
+    hold(object="Cup", holder="Right", bone="Hand")
+    on_cup = world(cup).inverted() @ world(left, "Hand")
+    for frame in (75, 95):
+        go(frame)
+        assert left.fabrik.constraints["Hand"].state == "REACHED"
+        assert apart(on_cup, world(cup).inverted() @ world(left, "Hand")) < 1e-5
+    for frame, place in places.items():
+        go(frame)
+        assert apart(place, world(cup)) < 1e-6
+    assert "cycle" not in "".join(capfd.readouterr()).lower()
+
+
+def test_what_follows_the_held_cannot_hold_it() -> None:
+    rig, cup = make_arm(), make_cup()
+    go(20)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    before = events_of(cup.parent, 0)
+    refuses(
+        bpy.ops.fabrik.hold,
+        saying="“Cup” follows “IK” at this frame",
+        constraint="Hand",
+        holder="Cup",
+    )
+    assert not len(holds_of(rig)) and events_of(cup.parent, 0) == before
+    assert rig.fabrik.constraints["Hand"].state == "REACHED"
+
+
+def test_two_characters_shake_hands() -> None:
+    left, right = make_arm("Left", 0.2, 0.0), make_arm("Right", -0.2, 0.5)
+    go(30)
+    activate(left)
+    bpy.ops.object.mode_set(mode="POSE")
+    hold(constraint="Hand", holder="Right", bone="Hand")
+    gap = world(right, "Hand").inverted() @ world(left, "Hand")
+    for frame in (40, 70, 99):
+        go(frame)
+        assert left.fabrik.constraints["Hand"].state == "REACHED"
+        assert apart(gap, world(right, "Hand").inverted() @ world(left, "Hand")) < 1e-5
+
+
+# Edits
+
+
+@pytest.mark.parametrize("edit", ["earlier key", "event later", "event earlier"])
+def test_after_an_edit_nothing_is_silently_off(edit: str) -> None:
+    rig, cup = make_arm(), make_cup()
+    go(30)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    go(60)
+    release(object="Cup")
+    assert hold_of(cup).message == ""
+    if edit == "earlier key":
+        curve = next(c for c in curves(rig) if c.data_path.endswith('["IK"].location'))
+        curve.keyframe_points[2].co.y += 0.3
+        curve.update()
+    else:
+        (curve,) = curves(cup.parent)
+        curve.keyframe_points[0].co.x += 10 if edit == "event later" else -10
+        curve.update()
+    rig.update_tag()
+    cup.parent.update_tag()
+    update()
+    assert "outdated" in hold_of(cup).message
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert hold_of(cup).message == ""
+    for frame in {event.frame for event in events_of(cup.parent, 0)}:
+        go(frame - 1e-3)
+        before = world(cup)
+        go(frame)
+        assert apart(before, world(cup)) < 1e-3
+    frame = events_of(cup.parent, 0)[0].frame
+    go(frame)
+    in_hand = world(rig, "Hand").inverted() @ world(cup)
+    go(frame + 15)
+    assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 3e-6
+
+
+def test_what_is_held_is_moved_within_its_holder() -> None:
+    rig, cup = make_arm(), make_cup()
+    cup.keyframe_insert("location", frame=1)
+    go(20)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    go(40)
+    was = world(rig, "Hand").inverted() @ world(cup)
+    cup.location.z += 0.1
+    cup.keyframe_insert("location", frame=40)
+    go(40)
+    now = world(rig, "Hand").inverted() @ world(cup)
+    assert (now.translation - was.translation).length == pytest.approx(0.1, abs=1e-5)
+    assert hold_of(cup).message == ""
+
+
+def test_holding_again_by_the_same_is_refused_and_releasing_twice_as_well() -> None:
+    _, cup = make_arm(), make_cup()
+    go(20)
+    refuses(bpy.ops.fabrik.release, saying="Nothing holds “Cup” at this frame", object="Cup")
+    hold(object="Cup", holder="Rig", bone="Hand")
+    refuses(
+        bpy.ops.fabrik.hold, saying="held by that already", object="Cup", holder="Rig", bone="Hand"
+    )
+    release(object="Cup")
+    refuses(bpy.ops.fabrik.release, saying="Nothing holds “Cup”", object="Cup")
+    assert cup.parent is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "saying"),
+    [
+        ({"object": "Nobody"}, "There is no object “Nobody”"),
+        ({"object": "Cup", "holder": "Nobody"}, "There is no object “Nobody”"),
+        ({"object": "Cup", "holder": "Rig", "bone": "Tail"}, "There is no bone “Tail” in “Rig”"),
+        ({"object": "Cup", "holder": "Cup"}, "“Cup” cannot hold itself"),
+        ({"constraint": "Foot"}, "“Rig” has no constraint “Foot”"),
+    ],
+)
+def test_what_cannot_be_held_is_refused_and_nothing_changes(
+    arguments: dict[str, str], saying: str
+) -> None:
+    make_arm(), make_cup()
+    objects = {*bpy.data.objects}
+    refuses(bpy.ops.fabrik.hold, saying=saying, **arguments)
+    assert {*bpy.data.objects} == objects
+
+
+def test_removing_a_hold_gives_back_what_was_there() -> None:
+    rig, cup = make_arm(), make_cup()
+    tray = make_cup("Tray", (0.3, -0.2, 1.0))
+    cup.parent = tray
+    cup.matrix_parent_inverse = tray.matrix_world.inverted()
+    update()
+    go(50)
+    before, inverse = world(cup), cup.matrix_parent_inverse.copy()
+    go(20)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    go(50)
+    assert apart(before, world(cup)) > 1e-3
+    tray.location.x += 0.2
+    update()
+    go(10)
+    carried = world(cup)
+    assert (carried.translation - before.translation - Vector((0.2, 0, 0))).length < 1e-6
+    tray.location.x -= 0.2
+    assert bpy.ops.fabrik.hold_remove(armature=cup.parent.name) == {"FINISHED"}
+    go(50)
+    assert cup.parent == tray and cup.matrix_parent_inverse == inverse
+    assert apart(before, world(cup)) == 0.0
+    assert [ob.name for ob in bpy.data.objects] == ["Cup", "Rig", "Tray"]
+    assert rig.fabrik.constraints["Hand"].state == "REACHED"
+
+
+# The same bits always
+
+
+def test_a_frame_is_the_same_whichever_way_it_was_reached(tmp_path: Path) -> None:
+    left, _ = make_arm("Left", 0.2, 0.5), make_arm("Right", -0.2, 0.5)
+    cup = make_cup()
+    activate(left)
+    bpy.ops.object.mode_set(mode="POSE")
+    for frame, bone in ((10, "Left"), (40, "Right"), (70, "Left")):
+        go(frame)
+        hold(object="Cup", holder=bone, bone="Hand")
+    frames = [*range(1, LAST, 7)]
+    expected: dict[int, bytes] = {}
+    for frame in frames:
+        go(frame)
+        expected[frame] = pose_bits(left, cup.parent) + world_bits(cup)
+    for frame in random.Random(1).sample(frames, len(frames)):
+        go(frame)
+        assert pose_bits(left, cup.parent) + world_bits(cup) == expected[frame]
+    path = tmp_path / "held.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    looked = (
+        f"[(go(f), pose_bits(bpy.data.objects['Left'], bpy.data.objects['Cup'].parent)"
+        f" + world_bits(bpy.data.objects['Cup']))[1] for f in {frames[::-1]}]"
+    )
+    seen, _ = elsewhere(path, "", looked)
+    assert seen == [expected[frame] for frame in frames[::-1]]
+
+
+def test_a_render_shows_what_the_viewport_shows() -> None:
+    rig, cup = make_arm(), make_cup()
+    go(20)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    go(50)
+    release(object="Cup")
+
+    def look(depsgraph: bpy.types.Depsgraph) -> object:
+        return [tuple(row) for row in cup.evaluated_get(depsgraph).matrix_world]
+
+    seen = rendered(10, 60, 10, look)
+    for frame, places in seen.items():
+        go(frame)
+        assert places == [tuple(row) for row in world(cup)], frame
+    assert rig.fabrik.constraints["Hand"].state == "REACHED"
+
+
+def test_undo_and_redo() -> None:
+    make_arm(), make_cup()
+    bpy.context.preferences.edit.use_global_undo = True
+    go(20)
+    bpy.ops.ed.undo_push(message="before")
+    assert bpy.ops.fabrik.hold("EXEC_DEFAULT", True, object="Cup", holder="Rig", bone="Hand") == {
+        "FINISHED"
+    }
+    go(50)
+    there = world(bpy.data.objects["Cup"])
+    go(20)
+    bpy.ops.ed.undo()
+    assert bpy.data.objects["Cup"].parent is None and len(bpy.data.objects) == 2
+    bpy.ops.ed.redo()
+    go(50)
+    assert apart(there, world(bpy.data.objects["Cup"])) < 1e-6
+
+
+# By clicks
+
+
+def test_a_hand_without_ik_gets_it_and_is_held() -> None:
+    rig, cup = make_arm(), make_cup()
+    rig.fabrik.constraints.clear()
+    rig.animation_data_clear()
+    update()
+    click_bones(rig, "Hand")
+    cup.select_set(True)
+    before = world(rig, "Hand")
+    assert bpy.ops.fabrik.hold(by="SELECTED") == {"FINISHED"}
+    (item,) = rig.fabrik.constraints
+    assert item.state == "REACHED" and apart(before, world(rig, "Hand")) < 1e-4
+    cup.location.x += 0.05
+    update()
+    assert (world(rig, "Hand").translation - before.translation).x == pytest.approx(0.05, abs=1e-4)
+
+
+def test_a_hand_stays_in_the_world_while_its_body_goes() -> None:
+    rig = make_arm(moves=0.0)
+    click_bones(rig, "IK")
+    go(30)
+    assert bpy.ops.fabrik.hold(by="WORLD") == {"FINISHED"}
+    before = world(rig, "IK")
+    root = rig.pose.bones["Root"]
+    for frame, y in ((30, 0.0), (60, 0.1)):
+        root.location.y = y
+        root.keyframe_insert("location", frame=frame)
+    go(60)
+    assert apart(before, world(rig, "IK")) < 1e-5
+    assert [event.frame for event in events_of(rig, 0)] == [30.0]
+
+
+def test_an_object_is_picked_up() -> None:
+    rig, cup = make_arm(), make_cup()
+    click_bones(rig, "Hand")
+    cup.select_set(True)
+    go(20)
+    assert bpy.ops.fabrik.pick_up() == {"FINISHED"}
+    in_hand = world(rig, "Hand").inverted() @ world(cup)
+    go(50)
+    assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 3e-6
