@@ -82,6 +82,12 @@ def draw_ik(menu: Any, _context: bpy.types.Context) -> None:
     layout.operator("fabrik.snap_to_ik")
     layout.operator("fabrik.bake", text="Bake FABRIK IK…")
     layout.separator()
+    layout.operator("fabrik.hold").by = "SELECTED"
+    layout.operator("fabrik.hold", text="Hold in World").by = "WORLD"
+    layout.operator("fabrik.hold", text="Hold in Body").by = "BODY"
+    layout.operator("fabrik.pick_up")
+    layout.operator("fabrik.release")
+    layout.separator()
     layout.operator("wm.call_menu_pie", text="FABRIK IK Pie Menu").name = PIE
 
 

@@ -2,7 +2,7 @@
 
 from ...plan.registry import Feature
 from ...settings.definitions import BROWSING, OVERRIDABLE, ItemList, defined
-from . import operators
+from . import operators, panel
 from .held import held_bones
 from .settings import FabrikHold, FabrikHolder, holds_signature
 
@@ -31,4 +31,4 @@ FEATURE = Feature(
     lists={"holds": holds_signature},
 )
 
-PARTS = (operators,)
+PARTS = (operators, panel)

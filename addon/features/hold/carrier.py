@@ -60,7 +60,8 @@ def add_carrier(ob: bpy.types.Object) -> bpy.types.Object:
         value = getattr(ob, one)
         setattr(armature, one, value.copy() if isinstance(value, Matrix) else value)
     settings(armature).is_control = True
-    size = 0.5 * max(tuple(ob.dimensions)) if ob.type != "EMPTY" else ob.empty_display_size
+    x, y, z = ob.dimensions
+    size = ob.empty_display_size if ob.type == "EMPTY" else 0.5 * max(x, y, z)
     with edit_mode(armature) as bones:
         bone = bones.new(ob.name)
         bone.head, bone.tail = (0.0, 0.0, 0.0), (0.0, size or LENGTH, 0.0)

@@ -16,7 +16,16 @@ from ...plan import planner
 from ...settings.properties import settings
 from ..simulation.simulate import simulate
 from .carrier import add_carrier, carrier_of, remove_carrier
-from .events import Event, events_of, holder_at, keys_of, refuse_unkeyable, set_event, set_keys
+from .events import (
+    Event,
+    events_of,
+    holder_at,
+    keys_of,
+    refuse_unkeyable,
+    remove_event,
+    set_event,
+    set_keys,
+)
 from .settings import BONE, WORLD, FabrikHold, holds_of
 from .status import cycle_message
 
@@ -124,6 +133,15 @@ def remove(armature: bpy.types.Object, index: int) -> None:
     if prop is not None and prop.parent == armature:
         remove_carrier(prop, armature)
     planner.discard()
+
+
+def remove_event_at(armature: bpy.types.Object, index: int, frame: float) -> None:
+    """Remove an event of a hold; with the last one the hold goes as well."""
+    remove_event(armature, index, frame)
+    if any(key.holder for key in keys_of(armature, index)):
+        _simulate(armature)
+    else:
+        remove(armature, index)
 
 
 def _refuse(held: Held, holder: Holder) -> None:

@@ -8,7 +8,7 @@ import bpy
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
-from ...blender.messages import msg
+from ...blender.messages import counted, msg
 from ...editing.constraints import that_pose
 from ...settings.definitions import defined
 from ...settings.properties import settings
@@ -16,7 +16,9 @@ from ...ui.refusing import Working, active_armature, armature_refusal, rest_refu
 from ...ui.registering import registering
 from ..simulation import history
 from . import editing
+from .baking import bake
 from .editing import Held, Holder
+from .listing import holds_with
 from .settings import holds_of
 from .simulation import holds
 
@@ -234,29 +236,88 @@ class FABRIK_OT_release(Holding, bpy.types.Operator):
         return msg("“{bone}” is released at frame {frame:g}", bone=names, frame=frame)
 
 
-class FABRIK_OT_hold_remove(Working, bpy.types.Operator):
+class OfHold(Working):
+    """Base of operators on one of the listed holds."""
+
+    asks = (armature_refusal,)
+
+    armature: str = defined("Armature", "Armature of the hold", options={"SKIP_SAVE", "HIDDEN"})
+    index: int = defined("Index", "Index of the hold", default=0, options={"SKIP_SAVE", "HIDDEN"})
+
+    def hold(self, context: bpy.types.Context) -> tuple[bpy.types.Object, str]:
+        """Return the armature of the hold, and what it holds.
+
+        Raises:
+            ProblemError: If there is no such hold.
+        """
+        armature = bpy.data.objects.get(self.armature) or active_armature(context)
+        if not 0 <= self.index < len(holds_of(armature)):
+            raise ProblemError("There is no hold to remove")
+        return armature, holds_of(armature)[self.index].name
+
+
+class FABRIK_OT_hold_remove(OfHold, bpy.types.Operator):
     """Remove a hold with all of its events."""
 
     bl_idname = "fabrik.hold_remove"
     bl_label = "Remove Hold"
     bl_description = "Remove all events of a hold. What it held is where it is without them"
 
-    armature: str = defined("Armature", "Armature of the hold", options={"SKIP_SAVE", "HIDDEN"})
-    index: int = defined("Index", "Index of the hold", default=0, options={"SKIP_SAVE", "HIDDEN"})
-    asks = (armature_refusal,)
-
     def work(self, context: bpy.types.Context) -> str:
         """Remove it."""
-        armature = bpy.data.objects.get(self.armature) or active_armature(context)
-        if not 0 <= self.index < len(holds_of(armature)):
-            raise ProblemError("There is no hold to remove")
-        name = holds_of(armature)[self.index].name
+        armature, name = self.hold(context)
         editing.remove(armature, self.index)
         context.view_layer.update()  # type: ignore[union-attr]
         return msg("Removed the hold of “{bone}”", bone=name)
 
 
+class FABRIK_OT_hold_event_remove(OfHold, bpy.types.Operator):
+    """Remove one event of a hold."""
+
+    bl_idname = "fabrik.hold_event_remove"
+    bl_label = "Remove Event"
+    bl_description = "Remove this event. The hold before it goes on, and nothing moves at the next"
+
+    frame: float = defined("Frame", "Frame of the event", options={"SKIP_SAVE", "HIDDEN"})
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Remove it."""
+        armature, name = self.hold(context)
+        editing.remove_event_at(armature, self.index, self.frame)
+        context.view_layer.update()  # type: ignore[union-attr]
+        return msg("Removed the event of “{bone}” at frame {frame:g}", bone=name, frame=self.frame)
+
+
+class FABRIK_OT_hold_bake(Working, bpy.types.Operator):
+    """Key what holds have moved, and remove the holds."""
+
+    bl_idname = "fabrik.hold_bake"
+    bl_label = "Bake Holds"
+    bl_description = (
+        "Key all that is held by or of this armature at each frame of its holds, as it is, and "
+        "remove the holds: what remains are ordinary keys"
+    )
+    asks = (armature_refusal, rest_refusal)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Bake them."""
+        armature = active_armature(context)
+        done = bake(context.scene, cast(Any, context.view_layer), holds_with(armature))
+        return msg(
+            "Baked {count}: the largest difference is {distance:.3g} mm",
+            count=counted(done.holds, "{count} hold", "{count} holds"),
+            distance=1000.0 * done.distance,
+        )
+
+
 register, unregister = registering(
-    (FABRIK_OT_hold, FABRIK_OT_pick_up, FABRIK_OT_release, FABRIK_OT_hold_remove),
+    (
+        FABRIK_OT_hold,
+        FABRIK_OT_pick_up,
+        FABRIK_OT_release,
+        FABRIK_OT_hold_remove,
+        FABRIK_OT_hold_event_remove,
+        FABRIK_OT_hold_bake,
+    ),
     (history.PROVIDERS, holds),
 )

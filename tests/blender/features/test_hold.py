@@ -27,6 +27,7 @@ from rigs import (
 
 from addon.features.hold import editing
 from addon.features.hold.events import events_of
+from addon.features.hold.listing import shown_holds
 from addon.features.hold.settings import holds_of
 
 pytestmark = pytest.mark.usefixtures("empty_file")
@@ -569,3 +570,41 @@ def test_an_object_is_picked_up() -> None:
     in_hand = world(rig, "Hand").inverted() @ world(cup)
     go(50)
     assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 3e-6
+
+
+def test_holds_are_baked_to_keys() -> None:
+    left, _ = make_arm("Left", 0.2, 0.5), make_arm("Right", -0.2, 0.5)
+    cup = make_cup()
+    activate(left)
+    bpy.ops.object.mode_set(mode="POSE")
+    go(10)
+    hold(object="Cup", holder="Left", bone="Hand")
+    go(40)
+    hold(object="Cup", holder="Right", bone="Hand")
+    hold(constraint="Hand", holder="Right", bone="Root")
+    frames = range(1, LAST, 7)
+    before = [(go(f), world(cup), world(left, "Hand")) for f in frames]
+    assert bpy.ops.fabrik.hold_bake() == {"FINISHED"}
+    assert cup.parent is None and not len(holds_of(left)) and len(bpy.data.objects) == 3
+    for frame, (_, there, hand) in zip(frames, before, strict=True):
+        go(frame)
+        assert apart(there, world(cup)) < 1e-5
+        assert apart(hand, world(left, "Hand")) < 1e-4
+
+
+def test_events_are_listed_and_removed() -> None:
+    rig, cup = make_arm(), make_cup()
+    go(20)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    go(40)
+    hold(object="Cup")
+    shown = shown_holds(rig)
+    assert [(one.what, one.by, one.start, one.end) for one in shown] == [
+        ("Cup", "Hand", 20.0, 40.0),
+        ("Cup", "World", 40.0, None),
+    ]
+    carrier = cup.parent.name
+    assert bpy.ops.fabrik.hold_event_remove(armature=carrier, frame=40.0) == {"FINISHED"}
+    assert [(one.by, one.end) for one in shown_holds(rig)] == [("Hand", None)]
+    assert bpy.ops.fabrik.hold_event_remove(armature=carrier, frame=20.0) == {"FINISHED"}
+    assert cup.parent is None and shown_holds(rig) == []

@@ -1,0 +1,136 @@
+"""Baking holds: what they move gets keys of its own at each frame, and they are removed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+import bpy
+from mathutils import Matrix
+
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
+from ...blender.keying import set_keys
+from ...blender.rotation import channel_of, channel_values, continuous, mode_of
+from ...blender.skeleton import vector
+from ...editing.playing import finish, play, returning
+from ...plan import planner
+from .editing import remove
+from .events import events_of
+from .settings import holds_of
+
+
+class Baked(NamedTuple):
+    """The result of baking.
+
+    Attributes:
+        holds: The number of holds.
+        distance: How far anything that was held is from where it was at most, in world space.
+    """
+
+    holds: int
+    distance: float
+
+
+class _Thing(NamedTuple):
+    """What is baked: a bone, or the object that a bone carries.
+
+    Attributes:
+        object: The armature, or the object that the bone carries.
+        bone: The name of the bone; empty for the object.
+    """
+
+    object: bpy.types.Object
+    bone: str
+
+    @property
+    def owner(self) -> Any:
+        """What has the channels."""
+        return pose_bones(self.object)[self.bone] if self.bone else self.object
+
+    def world(self, depsgraph: bpy.types.Depsgraph) -> Matrix:
+        """Return its evaluated transform in world space."""
+        posed = self.object.evaluated_get(depsgraph)
+        if not self.bone:
+            return posed.matrix_world.copy()
+        return posed.matrix_world @ pose_bones(posed)[self.bone].matrix
+
+
+def bake(
+    scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armatures: Sequence[bpy.types.Object]
+) -> Baked:
+    """Key all that is held at each frame of the scene from its first event on; remove the holds.
+
+    Raises:
+        ProblemError: If there is nothing to bake; nothing has changed then.
+    """
+    holds = [(ob, i) for ob in armatures for i in range(len(holds_of(ob)))]
+    starts = [events_of(*one)[0].frame for one in holds if events_of(*one)]
+    if not starts:
+        raise ProblemError("Nothing is held: there is nothing to bake")
+    things = [_thing(*one) for one in holds]
+    frames = list(range(min(scene.frame_start, int(min(starts))), scene.frame_end + 1))
+    depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
+    with returning(scene, layer):
+        shown = finish(play(scene, frames, lambda _: [one.world(depsgraph) for one in things]))
+        for ob, index in sorted(holds, key=lambda one: -one[1]):
+            remove(ob, index)
+        layer.update()
+        _key(scene, layer, things, frames, shown)
+        depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
+        after = finish(play(scene, frames, lambda _: [one.world(depsgraph) for one in things]))
+    distance = max(
+        (a.translation - b.translation).length
+        for was, now in zip(shown, after, strict=True)
+        for a, b in zip(was, now, strict=True)
+    )
+    planner.discard()
+    layer.update()
+    return Baked(len(holds), distance)
+
+
+def _thing(armature: bpy.types.Object, index: int) -> _Thing:
+    hold = holds_of(armature)[index]
+    return _Thing(armature, hold.bone) if hold.prop is None else _Thing(hold.prop, "")
+
+
+def _key(
+    scene: bpy.types.Scene,
+    layer: bpy.types.ViewLayer,
+    things: Sequence[_Thing],
+    frames: Sequence[int],
+    shown: Sequence[Sequence[Matrix]],
+) -> None:
+    """Key things where they were shown, those first that others follow."""
+    for place, thing in enumerate(things):
+        poses: list[list[Matrix]] = finish(
+            play(scene, frames, lambda _, thing=thing: [_space_of(layer, thing)])
+        )
+        rows = [
+            _channels(thing.owner, space.inverted_safe() @ worlds[place])
+            for (space,), worlds in zip(poses, shown, strict=True)
+        ]
+        mode = mode_of(thing.owner)
+        name, _ = channel_of(mode)
+        places, turns = zip(*rows, strict=True)
+        set_keys(thing.owner, "location", frames, [*zip(*places, strict=True)])
+        set_keys(thing.owner, name, frames, [*zip(*continuous(mode, turns), strict=True)])
+
+
+def _space_of(layer: bpy.types.ViewLayer, thing: _Thing) -> Matrix:
+    """Return the transform from the space of a thing's channels to the world, at this frame."""
+    depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
+    posed = thing.object.evaluated_get(depsgraph)
+    if not thing.bone:
+        return posed.matrix_world @ posed.matrix_basis.inverted_safe()
+    bone = pose_bones(posed)[thing.bone]
+    return posed.matrix_world @ bone.matrix @ bone.matrix_basis.inverted_safe()
+
+
+def _channels(owner: Any, basis: Matrix) -> tuple[Sequence[float], Sequence[float]]:
+    """Return the values of the location and rotation channels of a bone or object."""
+    mode = mode_of(owner)
+    place, turn, _ = basis.decompose()
+    name, _ = channel_of(mode)
+    rotation = channel_values(mode, (turn.w, turn.x, turn.y, turn.z), getattr(owner, name))
+    return vector(place), rotation

@@ -1,0 +1,171 @@
+"""The list of holds in the sidebar, their lines in the viewport, and their bars in timelines."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import bpy
+
+from ...blender.access import pose_bones
+from ...blender.errors import report_once
+from ...blender.messages import msg, shown
+from ...ui.following import shown_armature
+from ...ui.layout import Layout, SidebarPanel, draw_sentence
+from ...ui.paint import Colour, Strokes, faint, palette, pixel
+from ...ui.refusing import active_armature
+from ...ui.registering import registering
+from .listing import ShownHold, shown_holds
+from .settings import WORLD, holds_of
+
+HOW_TO = msg(
+    "Select a hand, then Shift-select what it goes along with, and press Hold. To let an object go "
+    "along with the hand, press Pick Up"
+)
+
+BAR, FOOT = 3.0, 42.0
+"""The height of a bar in timelines, and its distance from the bottom, in pixels."""
+
+ALPHA = 0.6
+
+LINE = 2.0
+"""The width of lines in the viewport, in pixels at a UI scale of 1."""
+
+
+class FABRIK_PT_holds(SidebarPanel, bpy.types.Panel):
+    """What is held by what."""
+
+    bl_label = "Holds"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw the buttons and the list."""
+        layout: Layout = self.layout
+        column = layout.column(align=True)
+        row = column.row(align=True)
+        row.operator("fabrik.hold").by = "SELECTED"
+        row.operator("fabrik.release")
+        row = column.row(align=True)
+        row.operator("fabrik.hold", text="In World").by = "WORLD"
+        row.operator("fabrik.hold", text="In Body").by = "BODY"
+        column.operator("fabrik.pick_up")
+        armature = active_armature(context)
+        found = shown_holds(armature)
+        if not found:
+            draw_sentence(layout, context, HOW_TO)
+            return
+        _draw_list(layout, context, found)
+        layout.operator("fabrik.hold_bake")
+
+
+def _draw_list(layout: Layout, context: bpy.types.Context, found: list[ShownHold]) -> None:
+    frame = cast(bpy.types.Scene, context.scene).frame_current_final
+    box = layout.box().column()
+    for one in found:
+        row = box.row(align=True)
+        row.active = one.is_at(frame)
+        text = msg("{what}: {by}", what=one.what, by=one.by)
+        row.label(text=shown(text), translate=False, icon="PINNED")
+        until = "" if one.end is None else f"{one.end:g}"
+        row.label(text=f"{one.start:g}–{until}", translate=False)
+        remove = row.operator("fabrik.hold_event_remove", text="", icon="X")
+        remove.armature, remove.index, remove.frame = one.armature.name, one.hold, one.start
+    for armature, index in {(one.armature, one.hold): None for one in found}:
+        hold = holds_of(armature)[index]
+        if said := hold.message:
+            draw_sentence(box, context, said)
+
+
+# In the viewport and in timelines
+
+_handles: list[tuple[Any, Any]] = []
+
+
+def lines_of(context: bpy.types.Context) -> list[tuple[Any, Any]]:
+    """Return the lines from what is held to what holds it now, of the shown armature."""
+    armature, layer = shown_armature(context), cast(bpy.types.ViewLayer, context.view_layer)
+    if armature is None or layer.depsgraph is None:
+        return []
+    frame = cast(bpy.types.Scene, context.scene).frame_current_final
+    found: list[tuple[Any, Any]] = []
+    for one in shown_holds(armature):
+        holder = one.holder
+        if one.is_at(frame) and holder.kind != WORLD and holder.object is not None:
+            held = _place(layer, one.armature, holds_of(one.armature)[one.hold].bone)
+            by = _place(layer, holder.object, holder.bone)
+            if held is not None and by is not None:
+                found.append((held, by))
+    return found
+
+
+def _place(layer: bpy.types.ViewLayer, ob: bpy.types.Object, bone: str) -> Any:
+    """Return where an object or a bone is shown, None if it is not."""
+    posed = ob.evaluated_get(cast(bpy.types.Depsgraph, layer.depsgraph))
+    if not bone:
+        return posed.matrix_world.translation.copy()
+    if posed.pose is None or bone not in pose_bones(posed):
+        return None
+    return posed.matrix_world @ pose_bones(posed)[bone].head
+
+
+def _draw_lines() -> None:
+    context = bpy.context
+    try:
+        space: Any = context.space_data
+        scene: Any = context.scene
+        if not space.overlay.show_overlays or not scene.fabrik.show_overlay:
+            return
+        colour = faint(palette(context).target, ALPHA)
+        strokes = Strokes()
+        for held, by in lines_of(context):
+            strokes.path((held.to_tuple(), by.to_tuple()), colour)
+        strokes.lines(LINE * pixel(context))
+    except Exception:
+        report_once("could not draw what is held")
+
+
+def bars_of(context: bpy.types.Context) -> list[tuple[float, float, Colour]]:
+    """Return the first and last frame of each hold of the shown armature, with a color."""
+    armature = shown_armature(context)
+    if armature is None:
+        return []
+    scene = cast(bpy.types.Scene, context.scene)
+    colour = faint(palette(context).target, ALPHA)
+    last = float(scene.frame_end + 1)
+    return [(one.start, one.end or last, colour) for one in shown_holds(armature)]
+
+
+def _draw_bars() -> None:
+    context = bpy.context
+    try:
+        view: Any = context.region.view2d  # type: ignore[union-attr]
+        scale = pixel(context)
+        strokes = Strokes()
+        for i, (start, end, colour) in enumerate(bars_of(context)):
+            left = view.view_to_region(start, 0.0, clip=False)[0]
+            right = view.view_to_region(end, 0.0, clip=False)[0]
+            low = scale * (FOOT + (i % 4) * (BAR + 1.0))
+            high = low + scale * BAR
+            corners = ((left, low), (right, low), (right, high), (left, high))
+            strokes.fan([(x, y, 0.0) for x, y in corners], colour)
+        strokes.triangles()
+    except Exception:
+        report_once("could not draw what is held")
+
+
+_register, _unregister = registering((FABRIK_PT_holds,))
+
+
+def register() -> None:
+    """Add the panel and the draw handlers."""
+    _register()
+    view: Any = bpy.types.SpaceView3D
+    sheet: Any = bpy.types.SpaceDopeSheetEditor
+    for space, draw, when in ((view, _draw_lines, "POST_VIEW"), (sheet, _draw_bars, "POST_PIXEL")):
+        _handles.append((space, space.draw_handler_add(draw, (), "WINDOW", when)))
+
+
+def unregister() -> None:
+    """Remove them."""
+    for space, handle in _handles:
+        space.draw_handler_remove(handle, "WINDOW")
+    _handles.clear()
+    _unregister()
