@@ -58,7 +58,7 @@ class Runs:
         self.readers: dict[int, FkReader] = {}
         self.writers: dict[int, PoseWriter] = {}
         self.units: list[Unit] = []
-        self.sequences = Sequences(self.plan)
+        self.sequences = Sequences((), {}, {})
         self.is_solved = False
         self.overwritten = Overwritten()
         self._armatures: dict[int, ArmaturePlan] = {}
@@ -70,7 +70,8 @@ class Runs:
         plan, before = self.planner.plan or self.planner.current(), self.plan
         if plan is before:
             return plan
-        self.plan, self.sequences = plan, Sequences(plan)
+        self.plan = plan
+        self.sequences = Sequences(plan.units, plan.needs, plan.by_state)
         kept, self._armatures = self._armatures, dict(self.planner.armatures)
         for uid in kept.keys() - self._armatures.keys():
             del self.readers[uid], self.writers[uid]

@@ -353,6 +353,10 @@ class UnitPlan:
         """The chains that it solves."""
         raise NotImplementedError
 
+    def state_at(self, _time: float) -> int:
+        """Return the state that it is in at a frame, if what it needs changes over time."""
+        return 0
+
 
 @dataclass(eq=False, slots=True)
 class ChainPlan(UnitPlan):

@@ -37,8 +37,7 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
     plan.chains = [chain for own in armatures.values() for chain in own.chains]
     pre_pass = [bone for own in armatures.values() for bone in own.pre_pass]
     order = Order(pre_pass, plan.chains, plan.posed, plan.moved)
-    plan.units, plan.needs = order.ordered(), order.needs
-    plan.by_state = {bone: order.by_state[bone] for bone in pre_pass if bone.states}
+    plan.units, plan.needs, plan.by_state = order.ordered(), order.needs, order.by_state
     plan.units_of = {uid: [] for uid in armatures}
     for unit in plan.units:
         plan.units_of[unit.rig.uid].append(unit)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from graphlib import CycleError, TopologicalSorter
-from heapq import heappop, heappush
+from collections.abc import Iterable, Iterator, Sequence
+from graphlib import CycleError
 from typing import Any
 
 import bpy
@@ -28,6 +27,7 @@ from ..blender.relations import (
 from ..blender.skeleton import skeleton_of
 from .chain_plan import ChainPlan, UnitPlan
 from .pre_pass import PrePassBone
+from .sequences import in_order
 from .tree_plan import TreePlan
 
 Member = ChainPlan | PrePassBone
@@ -372,25 +372,6 @@ class Order:
             return bone in self.moved.get(ob.session_uid, ())
         self._walk_up([node], self._reading, chain)
         return self._reading[node]
-
-
-def in_order(units: Sequence[UnitPlan], needs: Mapping[UnitPlan, set[UnitPlan]]) -> list[UnitPlan]:
-    """Return units, each after its dependencies and otherwise as they are.
-
-    Raises:
-        CycleError: If there is a cycle.
-    """
-    sorter = TopologicalSorter(needs)
-    sorter.prepare()
-    place = {unit: i for i, unit in enumerate(units)}
-    ready: list[int] = []
-    found: list[UnitPlan] = []
-    while sorter.is_active():
-        for unit in sorter.get_ready():
-            heappush(ready, place[unit])
-        found.append(units[heappop(ready)])
-        sorter.done(found[-1])
-    return found
 
 
 def _members(unit: UnitPlan) -> Sequence[Member]:

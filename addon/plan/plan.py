@@ -17,7 +17,6 @@ from ..blender.curves import Curves
 from ..blender.relations import active_constraints, replaces_pose
 from ..blender.skeleton import Skeleton
 from .chain_plan import ChainPlan, GoalSource, UnitPlan
-from .pre_pass import PrePassBone
 
 Active = tuple[str, list[tuple[str, bool]]]
 """The name of a bone, and its active native constraints: name, and whether it `replaces_pose`."""
@@ -81,7 +80,7 @@ class Plan:
     Attributes:
         units: All units, in solving order; of those that have states, as if they were in none.
         needs: By unit, those that must be solved before it.
-        by_state: By pre-pass bone that has states, what it needs besides in each of them.
+        by_state: By unit that has states, what it needs besides in each of them.
         units_of: The same, by armature.
         chains: All constraints.
         rigs: The armatures with constraints or walks.
@@ -108,7 +107,7 @@ class Plan:
 
     units: list[UnitPlan] = field(default_factory=list)
     needs: dict[UnitPlan, set[UnitPlan]] = field(default_factory=dict)
-    by_state: dict[PrePassBone, list[set[UnitPlan]]] = field(default_factory=dict)
+    by_state: dict[UnitPlan, list[set[UnitPlan]]] = field(default_factory=dict)
     units_of: dict[int, list[UnitPlan]] = field(default_factory=dict)
     chains: list[ChainPlan] = field(default_factory=list)
     rigs: dict[int, Skeleton] = field(default_factory=dict)

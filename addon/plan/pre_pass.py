@@ -92,10 +92,6 @@ class PrePassBone(UnitPlan, ABC):
     def needs(self) -> list[Point]:
         """Return the points whose transforms must be final before it is solved."""
 
-    def state_at(self, _time: float) -> int:
-        """Return the state that it is in at a frame, one of `states`."""
-        return 0
-
     @abstractmethod
     def read(self, snapshot: Snapshot) -> object | None:
         """Return the inputs of its solution, compared with ``==``; None if it is off.

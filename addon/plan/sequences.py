@@ -2,65 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from graphlib import CycleError
+from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from .chain_plan import UnitPlan
-from .order import in_order
-from .plan import Plan
-from .pre_pass import PrePassBone
+
+Needs = Mapping[UnitPlan, set[UnitPlan]]
+"""By unit, those that must be solved before it."""
 
 
-class Sequence(NamedTuple):
+def in_order(units: Sequence[UnitPlan], needs: Needs) -> list[UnitPlan]:
+    """Return units, each after its dependencies and otherwise as they are.
+
+    Raises:
+        CycleError: If there is a cycle.
+    """
+    sorter = TopologicalSorter(needs)
+    sorter.prepare()
+    place = {unit: i for i, unit in enumerate(units)}
+    ready: list[int] = []
+    found: list[UnitPlan] = []
+    while sorter.is_active():
+        for unit in sorter.get_ready():
+            heappush(ready, place[unit])
+        found.append(units[heappop(ready)])
+        sorter.done(found[-1])
+    return found
+
+
+class Sequenced(NamedTuple):
     """An order of solving.
 
     Attributes:
         units: The units in this order.
-        refused: Pre-pass bones that depend on themselves in their state, each with the units that
-            its state needs: they are not solved.
+        refused: Units that depend on themselves in their state, each with what that state needs:
+            they are not solved.
     """
 
     units: list[UnitPlan]
-    refused: Mapping[UnitPlan, set[UnitPlan]]
+    refused: Needs
 
 
 class Sequences:
-    """The orders of a plan, one for each combination of the states of its pre-pass bones.
+    """The orders of the units of a plan, one for each combination of their states.
 
     A dependency cycle over the whole of a shot need not be one at any of its frames.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        """Start with the order of the plan itself."""
-        self._plan = plan
-        self._always = Sequence(plan.units, {})
-        self._known: dict[tuple[int, ...], Sequence] = {}
+    def __init__(
+        self,
+        units: Sequence[UnitPlan],
+        needs: Needs,
+        by_state: Mapping[UnitPlan, Sequence[set[UnitPlan]]],
+    ) -> None:
+        """Start without any.
 
-    def at(self, time: float) -> Sequence:
+        Args:
+            units: All units, in the order in which they are solved if none is in a state.
+            needs: What those that can be solved always need.
+            by_state: What those that have states need besides in each of them.
+        """
+        self._units, self._needs, self._by_state = units, needs, by_state
+        self._known: dict[tuple[int, ...], Sequenced] = {}
+
+    def at(self, time: float) -> Sequenced:
         """Return the order at a frame."""
-        by_state = self._plan.by_state
-        if not by_state:
-            return self._always
-        states = tuple([bone.state_at(time) for bone in by_state])
+        states = tuple([unit.state_at(time) for unit in self._by_state])
         if states not in self._known:
-            self._known[states] = self._ordered(dict(zip(by_state, states, strict=True)))
+            self._known[states] = self._ordered(states)
         return self._known[states]
 
-    def _ordered(self, states: dict[PrePassBone, int]) -> Sequence:
-        plan = self._plan
+    def _ordered(self, states: Sequence[int]) -> Sequenced:
+        now = {
+            unit: needed[state]
+            for (unit, needed), state in zip(self._by_state.items(), states, strict=True)
+        }
+        solved = [unit for unit in self._units if unit in self._needs]
+        others = [unit for unit in self._units if unit not in self._needs]
         refused: dict[UnitPlan, set[UnitPlan]] = {}
         while True:
-            needs = dict(plan.needs)
-            for bone, state in states.items():
-                if bone not in refused:
-                    needs[bone] = needs[bone] | plan.by_state[bone][state]
-            ordered = [unit for unit in plan.units if unit in needs]
+            needs = dict(self._needs)
+            for unit, needed in now.items():
+                needs[unit] = needs[unit] | needed
             try:
-                ordered = in_order(ordered, needs)
+                return Sequenced([*in_order(solved, needs), *others], refused)
             except CycleError as error:
                 cycle: list[UnitPlan] = error.args[1]
-                bone = next(one for one in states if one in cycle and one not in refused)
-                refused[bone] = plan.by_state[bone][states[bone]]
-                continue
-            return Sequence([*ordered, *(one for one in plan.units if one not in needs)], refused)
+                unit = next(one for one in now if one in cycle)
+                refused[unit] = now.pop(unit)

@@ -50,6 +50,7 @@ class Places:
 
     owner = "noted"
     counts_wholly = False
+    moments = None
     fails_at = None
 
     def __init__(self, armature):

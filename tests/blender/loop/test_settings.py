@@ -23,6 +23,7 @@ NO_SETTINGS = {
     "FabrikConstraint": "name key state error iterations_used message",
     "FabrikGait": "name legs active_leg history",
     "FabrikGaitLeg": "key",
+    "FabrikHold": "holders history message",
     "FabrikSimulation": "state message",
     "FabrikPart": "key target subtarget pole pole_bone hinges",
     "FabrikCharacter": "parts switches controls",

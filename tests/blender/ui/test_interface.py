@@ -81,6 +81,7 @@ def test_the_operators_are_in_the_menu_of_inverse_kinematics(addon: ModuleType) 
     layout = Layout()
     draw_ik(SimpleNamespace(layout=layout), bpy.context)
     names = ["convert_from_blender", "drag", "switch", "snap_to_fk", "snap_to_ik", "bake"]
+    names += ["hold", "hold", "hold", "pick_up", "release"]
     operators = [f"fabrik.{name}" for name in names]
     begin = ["fabrik.limb_add", "fabrik.constraint_add", "fabrik.ik_clear", "FABRIK_MT_motion"]
     assert layout.shown == [*begin, *operators, "wm.call_menu_pie"]
@@ -574,6 +575,7 @@ NUMBERS = {
     "FabrikGait.up_axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),
     "FabrikGround.axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),
     "FabrikGround.source": ("OBJECT COLLECTION SCENE", range(3)),
+    "FabrikHolder.kind": ("WORLD BONE", range(2)),
     "FabrikJoint.hinge_axis": ("X Z FREE", range(3)),
     "FabrikJoint.limit_type": ("NONE BLENDER HINGE CONE", range(4)),
     "FabrikPart.kind": ("ARM LEG SPINE HEAD", range(4)),
