@@ -293,16 +293,38 @@ class PatchedChannels(PoseChannels):
         self,
         bones: bpy.types.bpy_prop_collection,
         patches: Callable[[str, int], Iterable[tuple[int, float]]],
+        rows: Rows | None = None,
     ) -> None:
         """Read nothing yet.
 
         Args:
             bones: The pose bones of an original armature.
             patches: Returns the flat indices and values to replace, for a channel and its size.
+            rows: The bones whose rotation modes count; None for all. The column has those alone, as
+                that of `PoseChannels` does.
         """
         super().__init__(bones)
         self._patches = patches
+        self._counting = rows if rows is not None and rows.are_few else None
         self._patched: dict[str, array[float]] = {}
+
+    @cached_property
+    def _all_modes(self) -> array[int]:
+        return integers(self.bones, "rotation_mode")
+
+    @cached_property
+    def modes(self) -> array[int]:
+        """The rotation modes of the bones."""
+        if self._counting is None:
+            return self._all_modes
+        modes = array("i", bytes(4 * len(self._all_modes)))
+        for bone in self._counting.bones:
+            modes[bone] = self._all_modes[bone]
+        return modes
+
+    def mode(self, bone: int) -> int:
+        """Return the rotation mode of any bone."""
+        return self._all_modes[bone]
 
     def buffer(self, channel: str, size: int) -> array[float]:
         """Return the patched column of a channel, with ``size`` components per bone."""

@@ -81,7 +81,7 @@ class Unevaluated(Evaluated):
         bones, played = self.bones, self._played
         if played is None or not played.animates_bones():
             return PoseChannels(bones, self._rows)
-        return PatchedChannels(bones, played.bone_values)
+        return PatchedChannels(bones, played.bone_values, self._rows)
 
     def columns(self) -> list[list[Any]]:
         """Return the settings of all constraints: one list per setting of `settings_form`."""

@@ -86,7 +86,8 @@ def _look_at_group(lookahead: Lookahead, group: set[int], units: list[UnitPlan])
     if not is_known:
         return
     lookahead.known |= group
-    if any(chain.is_timed for unit in units for chain in unit.members):
+    members = [member for unit in units for member in (unit, *unit.members)]
+    if any(isinstance(one, ChainPlan | PrePassBone) and one.is_timed for one in members):
         lookahead.timed |= group
     lookahead.curves |= walk.curves
     for animated, curves in walk.curves.items():
@@ -161,8 +162,9 @@ class _DependencyWalk:
         starts: list[Node] = []
         for unit in units:
             if isinstance(unit, PrePassBone):
-                found.append(unit.is_known_ahead)
+                found.append(unit.is_known_ahead and self._knows_writing(unit.rig))
                 starts.append((unit.rig.object, unit.bone))
+                starts += [node_at(point) for points in unit.states for point in points]
             for chain in unit.members:
                 found.append(self._knows_chain(chain))
                 starts += _starts(chain) if found[-1] else ()
@@ -175,14 +177,19 @@ class _DependencyWalk:
             pass
         return all(found)
 
-    def _knows_chain(self, chain: ChainPlan) -> bool:
-        rig, lookahead = chain.rig, self.lookahead
+    def _knows_writing(self, rig: Skeleton) -> bool:
+        """Return whether the channels of an armature can be read and written ahead."""
+        lookahead = self.lookahead
         if not self._knows_object(rig.object) or not self._has_plain_settings(rig.object):
             return False
         if rig.uid in lookahead.mode_animated:
             return False
-        if lookahead.animated[rig.uid] and rig.uid not in lookahead.replaced:
-            return False  # Animation would overwrite what is written ahead.
+        # Otherwise animation would overwrite what is written ahead.
+        return not lookahead.animated[rig.uid] or rig.uid in lookahead.replaced
+
+    def _knows_chain(self, chain: ChainPlan) -> bool:
+        if not self._knows_writing(chain.rig):
+            return False
         return bool(chain.problem) or (self._knows_goal(chain) and self._knows_motion(chain))
 
     def _knows_goal(self, chain: ChainPlan) -> bool:

@@ -14,7 +14,7 @@ from mathutils import Matrix
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
-from ...editing.controls import edit_mode
+from ...editing.controls import edit_mode, remove_bones
 from ...editing.placing import link_beside
 from ...settings.properties import settings
 from .settings import holds_of
@@ -22,22 +22,27 @@ from .settings import holds_of
 PARENTING = ("parent", "parent_type", "parent_bone", "matrix_parent_inverse")
 """How an object is parented; in this order."""
 
+NAME = "Held Objects"
+"""The name of a new armature."""
+
 LENGTH = 0.1
 """The length of a carrying bone without a size to go by, in metres of the object."""
 
 
-def carrier_of(ob: bpy.types.Object) -> bpy.types.Object | None:
-    """Return the armature whose bone carries an object, None if there is none."""
+def carrier_of(ob: bpy.types.Object) -> tuple[bpy.types.Object, int] | None:
+    """Return the armature whose bone carries an object, and the index of its hold; None if none."""
     above = ob.parent
     if above is None or above.type != "ARMATURE" or ob.parent_type != "BONE":
         return None
-    return above if any(hold.prop == ob for hold in holds_of(above)) else None
+    found = [i for i, hold in enumerate(holds_of(above)) if hold.prop == ob]
+    return (above, found[0]) if found else None
 
 
-def add_carrier(ob: bpy.types.Object) -> bpy.types.Object:
-    """Parent an object to a bone of a new armature, where both stand, and return the armature.
+def add_carrier(ob: bpy.types.Object) -> tuple[bpy.types.Object, str]:
+    """Parent an object to a new bone, where both stand; return the armature and the bone.
 
-    Its transform stays, and its channels have the meaning that they had.
+    The object's transform stays, and its channels have the meaning that they had. Objects with the
+    same parent share an armature.
 
     Raises:
         ProblemError: If the object cannot be parented; nothing has changed then.
@@ -52,14 +57,8 @@ def add_carrier(ob: bpy.types.Object) -> bpy.types.Object:
             "bone to hold it",
             object=ob.name,
         )
-    name = f"{ob.name} Hold"
-    armature: Any = bpy.data.objects.new(name, bpy.data.armatures.new(name))
-    armature.data.display_type = "WIRE"
-    link_beside(armature, ob)
-    for one in PARENTING:
-        value = getattr(ob, one)
-        setattr(armature, one, value.copy() if isinstance(value, Matrix) else value)
-    settings(armature).is_control = True
+    armature = next(filter(lambda one: _is_beside(one, ob), bpy.data.objects), None)
+    armature = armature or _new_armature(ob)
     x, y, z = ob.dimensions
     size = ob.empty_display_size if ob.type == "EMPTY" else 0.5 * max(x, y, z)
     with edit_mode(armature) as bones:
@@ -73,15 +72,49 @@ def add_carrier(ob: bpy.types.Object) -> bpy.types.Object:
     tail = rest.matrix_local @ Matrix.Translation((0.0, rest.length, 0.0))
     ob.parent, ob.parent_type, ob.parent_bone = armature, "BONE", name
     ob.matrix_parent_inverse = tail.inverted()
+    return armature, name
+
+
+def _new_armature(ob: bpy.types.Object) -> bpy.types.Object:
+    """Add an armature in the place of an object below its parent."""
+    armature: Any = bpy.data.objects.new(NAME, bpy.data.armatures.new(NAME))
+    armature.data.display_type = "WIRE"
+    link_beside(armature, ob)
+    _give_parent(armature, _parenting(ob))
+    settings(armature).is_control = True
     return armature
 
 
+def _is_beside(armature: bpy.types.Object, ob: bpy.types.Object) -> bool:
+    """Return whether an armature carries objects in the scene that have the parent of one."""
+    scene = cast(bpy.types.Scene, bpy.context.scene)
+    if armature.type != "ARMATURE" or not armature.is_editable:
+        return False
+    carries = any(hold.prop is not None for hold in holds_of(armature))
+    return carries and scene in armature.users_scene and _parenting(armature) == _parenting(ob)
+
+
+def _parenting(ob: bpy.types.Object) -> list[Any]:
+    """Return how an object is parented, as `PARENTING`."""
+    given = [getattr(ob, name) for name in PARENTING]
+    return [one.copy() if isinstance(one, Matrix) else one for one in given]
+
+
+def _give_parent(ob: bpy.types.Object, given: list[Any]) -> None:
+    for name, value in zip(PARENTING, given, strict=True):
+        setattr(ob, name, value)
+
+
 def remove_carrier(ob: bpy.types.Object, armature: bpy.types.Object) -> None:
-    """Give an object the parent back that it had, and remove the armature that carried it."""
-    given = [getattr(armature, one) for one in PARENTING]
-    given = [one.copy() if isinstance(one, Matrix) else one for one in given]
-    for one, value in zip(PARENTING, given, strict=True):
-        setattr(ob, one, value)
+    """Give an object the parent back that it had, and remove the bone that carried it.
+
+    With its last bone the armature goes as well.
+    """
+    bone = ob.parent_bone
+    _give_parent(ob, _parenting(armature))
+    if len(cast(bpy.types.Armature, armature.data).bones) > 1:
+        remove_bones(armature, [bone])
+        return
     data, action = cast(bpy.types.Armature, armature.data), None
     if armature.animation_data is not None:
         action = armature.animation_data.action

@@ -80,8 +80,7 @@ def goal_of(armature: bpy.types.Object, constraint: str) -> Held:
 def find_hold(held: Held) -> tuple[bpy.types.Object, int] | None:
     """Return the armature and the index of the hold of a bone or object; None if it has none."""
     if not held.bone:
-        carrier = carrier_of(held.object)
-        return None if carrier is None else (carrier, 0)
+        return carrier_of(held.object)
     for index, hold in enumerate(holds_of(held.object)):
         if hold.bone == held.bone:
             return held.object, index
@@ -128,11 +127,13 @@ def release(held: Held, frame: float) -> bpy.types.Object:
 
 def remove(armature: bpy.types.Object, index: int) -> None:
     """Remove a hold with all of its events; what it held is where it is without it."""
-    prop = holds_of(armature)[index].prop
+    prop, last = holds_of(armature)[index].prop, len(holds_of(armature)) == 1
     remove_from(armature, "holds", "active_hold", index)
     if prop is not None and prop.parent == armature:
         remove_carrier(prop, armature)
     planner.discard()
+    if not last:  # Where the others are recorded is by their index.
+        _simulate(armature)
 
 
 def remove_event_at(armature: bpy.types.Object, index: int, frame: float) -> None:
@@ -177,10 +178,9 @@ def _refuse(held: Held, holder: Holder) -> None:
 
 def _new_hold(held: Held) -> tuple[bpy.types.Object, int]:
     ob, bone = held
-    armature = ob if bone else add_carrier(ob)
+    armature, name = (ob, bone) if bone else add_carrier(ob)
     item: FabrikHold = holds_of(armature).add()
-    item.name = held.name
-    item.bone = bone or armature.data.bones[0].name  # type: ignore[union-attr]
+    item.name, item.bone = held.name, name
     if not bone:
         item.prop = ob
     index = len(holds_of(armature)) - 1

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from fabrik_solver import WHOLE, Frame, Local, bone_frame, frame_in, inverse
 
@@ -41,14 +41,14 @@ class HeldInput(NamedTuple):
         parent: The frame of its parent, in armature space.
         world: The frame of the armature in the world.
         holder: The frame of what holds it, in the world.
-        offset: The frame of its own channels, in the space of that.
+        offset: The frame of its own channels, in the space of that; None before the first event.
     """
 
     channels: tuple[object, ...]
     parent: Frame
     world: Frame
     holder: Frame
-    offset: Frame
+    offset: Frame | None
 
 
 @dataclass(eq=False)
@@ -58,8 +58,10 @@ class HeldBone(PrePassBone):
     Attributes:
         index: Its place in the list of holds.
         holders: The points that hold it, None for the world.
-        records: Its offsets, by event.
+        records: Its offsets and those of the other holds of the armature, by event.
     """
+
+    is_known_ahead: ClassVar[bool] = True
 
     index: int = field(kw_only=True)
     holders: Sequence[Point | None] = field(kw_only=True)
@@ -79,21 +81,22 @@ class HeldBone(PrePassBone):
 
     def state_at(self, time: float) -> int:
         """Return the number of what holds it at a frame."""
-        record = self.records.at(time)
+        record = self.records.at(self.index, time)
         return record.holder if record is not None else 0
 
     def read(self, snapshot: Snapshot) -> HeldInput | None:
-        """Return what holds it and how; None before the first event."""
-        record = self.records.at(snapshot.time)
-        if record is None:
+        """Return what holds it and how; None if nothing ever does."""
+        if not self.records.of(self.index):
             return None
         rig, pose = self.rig, snapshot.poses[self.rig.uid]
-        parent = self._parent(snapshot)
-        world = snapshot.world(rig.object, rig.uid)
+        channels = (*pose.fk_bits(self.ranges), pose.beneath(self.bones))
+        record = self.records.at(self.index, snapshot.time)
+        if record is None:
+            return HeldInput(channels, WHOLE, WHOLE, WHOLE, None)
         return HeldInput(
-            (*pose.fk_bits(self.ranges), pose.beneath(self.bones)),
-            parent,
-            world,
+            channels,
+            self._parent(snapshot),
+            snapshot.world(rig.object, rig.uid),
             self.holder_frame(snapshot, record.holder),
             record.offset,
         )
@@ -103,6 +106,9 @@ class HeldBone(PrePassBone):
         assert isinstance(inputs, HeldInput)
         rig, parent = self.rig, inputs.parent
         local = snapshot.poses[rig.uid].posed_local(self.bone)
+        if inputs.offset is None:  # It is where it is, and the frame counts as solved.
+            here = {self.bone: local.location}
+            return SolveResult(inputs, self.bones, local.rotation, (), NOTHING, here)
         own = self._own(local, parent)
         held = frame_in(frame_in(inputs.holder, inputs.offset), own)
         axes, head = frame_in(rig.from_world(inputs.world), held)
@@ -161,6 +167,7 @@ class HeldBone(PrePassBone):
 
 def held_bones(rig: Skeleton, _chains: Sequence[ChainPlan]) -> Iterator[HeldBone]:
     """Yield the bones of an armature that are held."""
+    records = Records(rig.object)
     for index, hold in enumerate(holds_of(rig.object)):
         try:
             bone = bone_index(rig, hold, "bone")
@@ -179,5 +186,4 @@ def held_bones(rig: Skeleton, _chains: Sequence[ChainPlan]) -> Iterator[HeldBone
             continue  # The list says why (see `status`).
         if bone in rig.connected and rig.parents[bone] >= 0:
             continue
-        records = Records(rig.object, index)
         yield HeldBone(rig, bone, [], index=index, holders=holders, records=records)

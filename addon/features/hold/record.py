@@ -1,4 +1,4 @@
-"""What is stored of a hold: how the bone is held from each event on."""
+"""What is stored of holds: how each bone is held from each event on."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from fabrik_solver.motion import codec
 from ...blender.keying import NEAR
 from ...blender.session import part
 from ..simulation import history
-from .events import owner_of
 
 FORM = codec.Form(b"FABE", 1)
+OWNER = "fabrik.hold_records"
+"""The path of the settings that store the records, relative to the armature object."""
+
 SIZE = 13
 """The numbers of an event: its frame, and the columns of the offset and its origin."""
 
@@ -34,58 +36,66 @@ class Recorded(NamedTuple):
     offset: Frame
 
 
-class Recording(dict[tuple[int, int], list[Recorded]]):
-    """What the simulation that runs has recorded up to now, by armature and hold."""
+Kept = dict[int, list[Recorded]]
+"""The records of the holds of an armature, by index."""
+
+
+class Recording(dict[int, Kept]):
+    """What the simulation that runs has recorded up to now, by armature."""
 
 
 class Records:
-    """The records of a hold, as they are stored in the file or being made."""
+    """The records of an armature's holds, as they are stored in the file or being made."""
 
-    def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Start with a hold of an armature."""
-        self._armature, self._owner = armature, owner_of(index)
-        self._key = armature.session_uid, index
+    def __init__(self, armature: bpy.types.Object) -> None:
+        """Start with an armature."""
+        self._armature, self._uid = armature, armature.session_uid
         self._blob = b""
-        self._kept: list[Recorded] = []
+        self._kept: Kept = {}
 
-    def at(self, time: float) -> Recorded | None:
-        """Return the last event up to a frame; None if there is none."""
-        for one in reversed(self.all()):
-            if one.frame <= time + NEAR:
-                return one
-        return None
-
-    def all(self) -> Sequence[Recorded]:
-        """Return all events, in the order of time."""
-        if history.is_running(self._armature, self._owner):
-            return part(Recording).get(self._key, ())
-        kept = history.data(self._armature, self._owner)
+    def of(self, index: int) -> Sequence[Recorded]:
+        """Return the events of a hold, in the order of time."""
+        if history.is_running(self._armature, OWNER):
+            return part(Recording).get(self._uid, {}).get(index, ())
+        kept = history.data(self._armature, OWNER)
         if kept is None:
             return ()
         if kept.blob is not self._blob:
             self._blob, self._kept = kept.blob, unpacked(kept.blob)
-        return self._kept
+        return self._kept.get(index, ())
+
+    def at(self, index: int, time: float) -> Recorded | None:
+        """Return the last event of a hold up to a frame; None if there is none."""
+        for one in reversed(self.of(index)):
+            if one.frame <= time + NEAR:
+                return one
+        return None
 
 
-def packed(records: Sequence[Recorded]) -> bytes:
+def packed(kept: Kept) -> bytes:
     """Return records as bytes."""
+    integers: list[int] = []
     numbers: list[float] = []
-    for one in records:
-        axes, origin = one.offset
-        numbers += [one.frame, *axes, *origin]
-    return FORM.packed([one.holder for one in records], (), numbers)
+    for index, records in kept.items():
+        for one in records:
+            axes, origin = one.offset
+            integers += [index, one.holder]
+            numbers += [one.frame, *axes, *origin]
+    return FORM.packed(integers, (), numbers)
 
 
-def unpacked(blob: bytes) -> list[Recorded]:
+def unpacked(blob: bytes) -> Kept:
     """Return the records from bytes; none if these are damaged."""
     try:
-        holders, _, numbers = FORM.unpacked(blob)
+        integers, _, numbers = FORM.unpacked(blob)
     except ValueError:
-        return []
-    if len(numbers) != SIZE * len(holders):
-        return []
-    found: list[Recorded] = []
-    for i, holder in enumerate(holders):
+        return {}
+    found: Kept = {}
+    if 2 * len(numbers) != SIZE * len(integers):
+        return found
+    for i in range(len(integers) // 2):
+        index, holder = integers[2 * i : 2 * i + 2]
         frame, a, b, c, d, e, f, g, h, k, x, y, z = numbers[i * SIZE : (i + 1) * SIZE]
-        found.append(Recorded(frame, holder, ((a, b, c, d, e, f, g, h, k), (x, y, z))))
+        offset = (a, b, c, d, e, f, g, h, k), (x, y, z)
+        found.setdefault(index, []).append(Recorded(frame, holder, offset))
     return found

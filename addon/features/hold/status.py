@@ -10,6 +10,7 @@ from ...blender.messages import Message, msg
 from ...frame.solving import present_runs
 from ...plan import planner
 from ..simulation import history
+from .record import OWNER
 
 if TYPE_CHECKING:
     from .held import HeldBone
@@ -38,9 +39,9 @@ def message_of(hold: bpy.types.PropertyGroup) -> str:
     scene = cast(bpy.types.Scene, bpy.context.scene)
     if cycle := _cycle(held, scene.frame_current_final):
         return cycle
-    kept = history.data(armature, f"fabrik.holds[{index}]")
+    kept = history.data(armature, OWNER)
     if kept is None:
-        return history.lack(armature, f"fabrik.holds[{index}]")
+        return history.lack(armature, OWNER)
     return "" if kept.is_fresh else msg("Simulation is outdated: press Simulate")
 
 

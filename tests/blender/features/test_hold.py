@@ -98,7 +98,7 @@ def release(**arguments: object) -> None:
 
 def hold_of(ob: Any) -> Any:
     """Return the hold of a prop."""
-    return holds_of(ob.parent)[0]
+    return next(hold for hold in holds_of(ob.parent) if hold.prop == ob)
 
 
 # Nothing moves
