@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import bpy
@@ -45,24 +46,25 @@ class Recording(dict[int, Kept]):
 
 
 class Records:
-    """The records of an armature's holds, as they are stored in the file or being made."""
+    """The records of an armature's holds, as they are stored in the file or being made.
+
+    It belongs to a plan: whatever stores records discards that.
+    """
 
     def __init__(self, armature: bpy.types.Object) -> None:
         """Start with an armature."""
-        self._armature, self._uid = armature, armature.session_uid
-        self._blob = b""
-        self._kept: Kept = {}
+        self._armature = armature
 
     def of(self, index: int) -> Sequence[Recorded]:
         """Return the events of a hold, in the order of time."""
-        if history.is_running(self._armature, OWNER):
-            return part(Recording).get(self._uid, {}).get(index, ())
-        kept = history.data(self._armature, OWNER)
-        if kept is None:
-            return ()
-        if kept.blob is not self._blob:
-            self._blob, self._kept = kept.blob, unpacked(kept.blob)
         return self._kept.get(index, ())
+
+    @cached_property
+    def _kept(self) -> Kept:
+        if history.is_running(self._armature, OWNER):
+            return part(Recording).setdefault(self._armature.session_uid, {})
+        kept = history.data(self._armature, OWNER)
+        return {} if kept is None else unpacked(kept.blob)
 
     def at(self, index: int, time: float) -> Recorded | None:
         """Return the last event of a hold up to a frame; None if there is none."""

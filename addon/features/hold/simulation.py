@@ -54,7 +54,7 @@ class HoldSimulation:
 
     def start(self, snapshot: SolvedScene) -> None:
         """Start without any event."""
-        part(Recording)[self._armature.session_uid] = {}
+        self._records().clear()
 
     def step(self, snapshot: SolvedScene) -> None:
         """Record the events at a frame, which was solved as before them.
