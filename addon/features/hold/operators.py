@@ -107,9 +107,9 @@ class FABRIK_OT_hold(Holding, bpy.types.Operator):
     bl_idname = "fabrik.hold"
     bl_label = "Hold"
     bl_description = (
-        "From this frame on, let the active hand, foot or control go along with the other selected "
-        "bone or object. Nothing moves at this frame, and the control can still be moved and keyed "
-        "within what holds it"
+        "From this frame on, let a hand, foot or control go along with the bone that is selected "
+        "after it, or with the selected object. Nothing moves at this frame, and the control can "
+        "still be moved and keyed within what holds it"
     )
 
     holder: str = defined(
@@ -118,11 +118,20 @@ class FABRIK_OT_hold(Holding, bpy.types.Operator):
     bone: str = defined("Bone", "Bone of Holder", options={"SKIP_SAVE"})
     by: str = defined("By", "What holds it", items=BY_ITEMS, options={"SKIP_SAVE"})
 
+    def selected(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[Held]:
+        """Return what is selected before the bone that holds it, if that is a bone."""
+        _, others = _selected_bones(context)
+        if self.by == "SELECTED" and context.mode == "POSE" and others:
+            return [held_by_click(bone) for bone in others]
+        return super().selected(context, armature)
+
     def work(self, context: bpy.types.Context) -> str:
         """Add the events."""
         armature = active_armature(context)
+        # Adding IK to a hand selects its control.
+        selected = _selected_holder(context) if self.by == "SELECTED" else None
         held = self.held(context)
-        holder = self._holder(context, armature, held)
+        holder = selected or self._holder(armature, held)
         frame = context.scene.frame_current_final
         changed = [editing.hold(one, holder, frame) for one in held]
         self.shown(context, changed)
@@ -138,16 +147,12 @@ class FABRIK_OT_hold(Holding, bpy.types.Operator):
             frame=frame,
         )
 
-    def _holder(
-        self, context: bpy.types.Context, armature: bpy.types.Object, held: list[Held]
-    ) -> Holder:
+    def _holder(self, armature: bpy.types.Object, held: list[Held]) -> Holder:
         if self.by == "WORLD" or (self.by == "NAMED" and not self.holder):
             return Holder()
         if self.by == "BODY":
             root = root_of(held[0], armature)
             return Holder(armature, root)
-        if self.by == "SELECTED":
-            return _other_selected(context)
         ob = bpy.data.objects.get(self.holder)
         if ob is None:
             raise ProblemError("There is no object “{object}”", object=self.holder)
@@ -163,23 +168,28 @@ def root_of(held: Held, armature: bpy.types.Object) -> str:
     return next(iter(roots)) if len(roots) == 1 else ""
 
 
-def _other_selected(context: bpy.types.Context) -> Holder:
-    """Return what is selected besides the active bone.
+def _selected_bones(context: bpy.types.Context) -> tuple[Any, list[Any]]:
+    """Return the active bone, and the other selected ones."""
+    active: Any = context.active_pose_bone
+    return active, [bone for bone in context.selected_pose_bones or () if bone != active]
+
+
+def _selected_holder(context: bpy.types.Context) -> Holder:
+    """Return what holds: the active bone if others are selected, otherwise the selected object.
 
     Raises:
         ProblemError: If that is not one thing.
     """
-    active: Any = context.active_pose_bone
-    bones: list[Any] = [bone for bone in context.selected_pose_bones or () if bone != active]
-    found = [Holder(bone.id_data, bone.name) for bone in bones]
-    if not found:
-        others = [ob for ob in context.selected_objects if ob.mode != "POSE"]
-        found = [Holder(ob) for ob in others]
-    if len(found) != 1:
+    active, others = _selected_bones(context)
+    if others:
+        return Holder(active.id_data, active.name)
+    objects = [ob for ob in context.selected_objects if ob.mode != "POSE"]
+    if len(objects) != 1:
         raise ProblemError(
-            "Select one bone or object that holds “{bone}”, and “{bone}” last", bone=active.name
+            "Select “{bone}” first and then the bone that holds it, or one object that does",
+            bone=active.name,
         )
-    return found[0]
+    return Holder(objects[0])
 
 
 class FABRIK_OT_pick_up(Holding, bpy.types.Operator):

@@ -18,8 +18,8 @@ from .listing import ShownHold, shown_holds
 from .settings import WORLD, holds_of
 
 HOW_TO = msg(
-    "Select a hand, then Shift-select what it goes along with, and press Hold. To let an object go "
-    "along with the hand, press Pick Up"
+    "Select a hand, then Shift-click the bone that it goes along with, and press Hold. To let a "
+    "selected object go along with the hand, press Pick Up"
 )
 
 BAR, FOOT = 3.0, 42.0

@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 import pytest
 from mathutils import Euler, Matrix, Vector
-from operating import click_bones, refuses
+from operating import click_bone, click_bones, enter_pose_mode, refuses
 from rendering import rendered
 from rigs import (
     activate,
@@ -608,3 +608,17 @@ def test_events_are_listed_and_removed() -> None:
     assert [(one.by, one.end) for one in shown_holds(rig)] == [("Hand", None)]
     assert bpy.ops.fabrik.hold_event_remove(armature=carrier, frame=20.0) == {"FINISHED"}
     assert cup.parent is None and shown_holds(rig) == []
+
+
+def test_a_hand_goes_along_with_the_bone_that_is_selected_after_it() -> None:
+    left, right = make_arm("Left", 0.2, 0.0), make_arm("Right", -0.2, 0.5)
+    go(30)
+    enter_pose_mode(right, left)
+    click_bone(left, "Hand")
+    click_bone(right, "Hand")
+    assert bpy.ops.fabrik.hold(by="SELECTED") == {"FINISHED"}
+    ((what, by),) = [(one.what, one.by) for one in shown_holds(left)]
+    assert (what, by) == ("IK", "Hand")
+    gap = world(right, "Hand").inverted() @ world(left, "Hand")
+    go(60)
+    assert apart(gap, world(right, "Hand").inverted() @ world(left, "Hand")) < 1e-5
