@@ -17,7 +17,7 @@ FOLDER = Path(__file__).resolve().parent
 NAMES = ("arm", "leg", "tentacle", "robot_arm", "weapon_grip", "puppet", "hand", "humanoid")
 """What reaches."""
 
-MOTIONS = ("look", "rope_bridge", "octopus", "hills", "stairs", "spider", "quadruped")
+MOTIONS = ("look", "rope_bridge", "octopus", "hills", "stairs", "spider", "quadruped", "cup")
 """Those in which not all constraints reach, so that Blender's IK is nothing to compare with."""
 
 ALL = (*NAMES, *MOTIONS)

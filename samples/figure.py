@@ -22,11 +22,12 @@ ARMS = radians(18.0)
 """How far its arms are away from the body: lower them by this much to let them hang."""
 
 
-def bones(has_toes: bool = False) -> tuple[Bones, dict[str, Point]]:
+def bones(has_toes: bool = False, has_hands: bool = False) -> tuple[Bones, dict[str, Point]]:
     """Return the bones, and the side to which each bends.
 
     Args:
         has_toes: Whether the feet bend at their balls.
+        has_hands: Whether the arms bend at their wrists.
     """
     found: Bones = {
         "Root": ((0, 0, 0), (0.25, 0, 0), ""),
@@ -47,6 +48,8 @@ def bones(has_toes: bool = False) -> tuple[Bones, dict[str, Point]]:
         found[f"Upper arm.{side}"] = ((0, 1.9 * y, 1.39), elbow, "Chest")
         found[f"Forearm.{side}"] = (elbow, wrist, f"Upper arm.{side}")
         bends[f"Upper arm.{side}"] = bends[f"Forearm.{side}"] = FACE
+        if has_hands:
+            found[f"Hand.{side}"] = (wrist, (0.045, 4.2 * y, 0.84), f"Forearm.{side}")
     return found, bends
 
 

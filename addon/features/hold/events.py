@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import bpy
 
-from ...blender import animation
+from ...blender import animation, data_blocks
 from ...blender.errors import ProblemError
 from ...blender.keying import NEAR, ActiveCurves
 from ...blender.refusals import action_problem
@@ -75,6 +75,7 @@ def set_event(armature: bpy.types.Object, index: int, frame: float, holder: int)
     for one in curve.keyframe_points:
         one.interpolation = "CONSTANT"
     curve.update()
+    _note_edit(armature)
 
 
 def set_keys(armature: bpy.types.Object, index: int, keys: Sequence[Event]) -> None:
@@ -82,8 +83,16 @@ def set_keys(armature: bpy.types.Object, index: int, keys: Sequence[Event]) -> N
     curve = curve_of(armature, index)
     if curve is not None:
         curve.keyframe_points.clear()
+        _note_edit(armature)
     for frame, holder in keys:
         set_event(armature, index, frame, holder)
+
+
+def _note_edit(armature: bpy.types.Object) -> None:
+    """Forget what is known of the keys of an armature's action, of which Blender tells nothing."""
+    data = armature.animation_data
+    if data is not None and data.action is not None:
+        data_blocks.forget({data.action.session_uid})
 
 
 def remove_event(armature: bpy.types.Object, index: int, frame: float) -> None:

@@ -60,6 +60,11 @@ class Digest:
         self._ranks: dict[bpy.types.Object, dict[str, int]] = {}
         places: list[tuple[bpy.types.Object, str]] = []
         starts: list[_Node] = []
+        sources = [*sources]
+        shaped = {source for source in sources if isinstance(source, bpy.types.Object)}
+        points = [source for source in sources if isinstance(source, Point)]
+        # Of these only the place matters, and neither their mesh nor their modifiers.
+        self._placed = {point.object for point in points if point.skeleton is None} - shaped
         for source in sources:
             starts.append(_node_at(source) if isinstance(source, Point) else _whole(source))
             if isinstance(source, Point) and source.skeleton is not None:
@@ -129,11 +134,12 @@ class Digest:
             )
         for con in ob.constraints:
             yield from self._of_native(con, moving)
-        for modifier in ob.modifiers:
-            yield data_blocks.values(modifier, moving)
         yield from self._animation(ob, ob)
-        if isinstance(ob.data, bpy.types.ID):
-            yield from self._of_data(ob.data)
+        if ob not in self._placed:
+            for modifier in ob.modifiers:
+                yield data_blocks.values(modifier, moving)
+            if isinstance(ob.data, bpy.types.ID):
+                yield from self._of_data(ob.data)
         if self._bones[ob]:
             yield from self._of_bones(ob, moving)
 
