@@ -16,7 +16,7 @@ READ_ME = """\
 With the FABRIK IK extension enabled, play: the right hand takes the cup, the left hand takes it \
 over, the figure drinks and puts it on the tray, and the right hand pulls the tray along.
 The cup and the tray have no keys of their own. What holds them changes at five keys, on the \
-armature Held Objects: drag one in the dope sheet, and press Simulate. Nothing moves at any.
+armature Props: drag one in the dope sheet, and press Simulate. Nothing moves at any.
 Only the Targets of the hands, the chest and the head have keys.
 """
 

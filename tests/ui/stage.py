@@ -622,6 +622,31 @@ def prepare_downloaded() -> None:
     bpy.ops.pose.select_all(action="DESELECT")
 
 
+def prepare_cup(hand: str) -> None:
+    """Key the downloaded character's body and arm, and select a cup beside its hand."""
+    rig: Any = bpy.data.objects["Downloaded"]
+    hips = "mixamorig:Hips"
+    arm, body = (rig.pose.bones[name] for name in (hand.replace("Hand", "Arm"), hips))
+    arm.rotation_mode = "XYZ"
+    # The body goes towards its stretched arm, so that the hand can stay behind.
+    way = 0.1 * (rig.pose.bones[hand].head - body.head)
+    way.y = way.z = 0.0
+    for frame, share in ((1, 0.0), (25, 1.0)):
+        arm.rotation_euler.z = 0.4 * share
+        body.location = share * (body.bone.matrix_local.to_3x3().inverted() @ way)
+        arm.keyframe_insert("rotation_euler", frame=frame)
+        body.keyframe_insert("location", frame=frame)
+    bpy.context.scene.frame_end = 40
+    go(1)
+    place = rig.matrix_world @ rig.pose.bones[hand].tail
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.ops.mesh.primitive_cylinder_add(radius=0.04, depth=0.1, location=place)
+    cup = bpy.context.object
+    cup.name = "Cup"
+    select(rig, cup, hips)
+    bpy.ops.pose.select_all(action="DESELECT")
+
+
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 

@@ -22,7 +22,7 @@ from .settings import holds_of
 PARENTING = ("parent", "parent_type", "parent_bone", "matrix_parent_inverse")
 """How an object is parented; in this order."""
 
-NAME = "Held Objects"
+NAME = "Props"
 """The name of a new armature."""
 
 LENGTH = 0.1
