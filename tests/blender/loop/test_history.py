@@ -455,8 +455,8 @@ def test_two_objects_that_share_armature_data_pose_on_their_own(empty_file):
     assert (pose_bits(first), pose_bits(second)) == bits
 
 
-# Without its tail a further native constraint leaves Blender alone, without an extension, with up to
-# four poses in 100 evaluations: two of its threads race. With its tail it has one.
+# Without its tail a further native constraint leaves Blender alone, without any extension, with
+# up to four poses in 100 evaluations: two of its threads race. With its tail it has one.
 @pytest.mark.parametrize(("further", "use_tail"), [(False, True), (False, False), (True, True)])
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_chain_that_native_ik_pulls_at_has_one_pose_however_often_it_is_evaluated(
