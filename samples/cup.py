@@ -34,7 +34,7 @@ ASIDE = 0.062
 BEHIND = 0.08
 """How far a wrist is behind that."""
 
-AHEAD, UP = Vector((1.0, 0.0, 0.0)), Vector((0.0, 0.0, 1.0))
+AHEAD = Vector((1.0, 0.0, 0.0))
 
 Way = tuple[tuple[int, Point, float, float], ...]
 """Frames at which a hand is somewhere: where the axis of what it holds is, or would be, and how far
@@ -135,7 +135,7 @@ def _reach(rig: Any, side: str, way: Way) -> None:
 
 def _palm(sign: float, tilt: float, turn: float) -> tuple[Vector, Vector]:
     """Return where fingers point, and to where the palm faces."""
-    inwards = Matrix.Rotation(-sign * turn, 3, UP)
+    inwards = Matrix.Rotation(-sign * turn, 3, "Z")
     back = Matrix.Rotation(-tilt, 3, "Y")
     return back @ inwards @ AHEAD, back @ inwards @ Vector((0.0, -sign, 0.0))
 
@@ -145,9 +145,13 @@ def _facing(rest: Any, sign: float, fingers: Vector, inwards: Vector) -> Matrix:
     along = (rest.tail_local - rest.head_local).normalized()
     palm = Vector((0.0, -sign, 0.0))
     palm = (palm - along * palm.dot(along)).normalized()
-    own = Matrix((along, palm, along.cross(palm))).transposed()
-    wanted = Matrix((fingers, inwards, fingers.cross(inwards))).transposed()
+    own, wanted = _axes(along, palm), _axes(fingers, inwards)
     return wanted @ own.inverted() @ rest.matrix_local.to_3x3()
+
+
+def _axes(first: Any, second: Any) -> Matrix:
+    """Return axes of which two are given."""
+    return Matrix((first, second, first.cross(second))).transposed()
 
 
 def _turn(rig: Any, name: str, above: str, frame: int, bow: float, turn: float) -> None:
@@ -192,7 +196,7 @@ def _tray() -> bpy.types.Object:
 
 def _centred(ob: bpy.types.Object, origin: Point) -> bpy.types.Object:
     """Put the origin of a mesh somewhere, without moving the mesh."""
-    shift = Vector(origin) - ob.location
+    shift: Any = Vector(origin) - ob.location
     data: Any = ob.data
     data.transform(Matrix.Translation(-shift))
     ob.location = origin

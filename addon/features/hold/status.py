@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import bpy
 
@@ -11,9 +11,6 @@ from ...frame.solving import present_runs
 from ...plan import planner
 from ..simulation import history
 from .record import OWNER
-
-if TYPE_CHECKING:
-    from .held import HeldBone
 
 
 def cycle_message(holder: str, bone: str) -> Message:
@@ -45,7 +42,7 @@ def message_of(hold: bpy.types.PropertyGroup) -> str:
     return "" if kept.is_fresh else msg("Simulation is outdated: press Simulate")
 
 
-def _cycle(held: HeldBone, frame: float) -> str:
+def _cycle(held: Any, frame: float) -> str:
     """Return why a hold does not count at a frame, as it would hold itself; empty if it does."""
     if held not in present_runs().sequences.at(frame).refused:
         return ""
@@ -56,12 +53,12 @@ def _cycle(held: HeldBone, frame: float) -> str:
     return cycle_message(holder, held.rig.names[held.bone])
 
 
-def _planned(armature: bpy.types.Object, index: int) -> HeldBone | None:
+def _planned(armature: bpy.types.Object, index: int) -> Any | None:
     plan = planner.known()
     uid = armature.session_uid
     for bone in plan.by_state if plan is not None else ():
         if bone.rig.uid == uid and getattr(bone, "index", -1) == index:
-            return cast(Any, bone)
+            return bone
     return None
 
 
