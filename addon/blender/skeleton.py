@@ -225,7 +225,8 @@ def rest_of(bone: bpy.types.Bone) -> Bone:
     """Return the rest pose of a bone in the form of the solver."""
     parent_matrix = bone.parent.matrix_local if bone.parent else Matrix.Identity(4)
     # Blender's own arithmetic for the offset, so that ordinary bones have exactly no shear.
-    offset = parent_matrix.inverted() @ bone.matrix_local
+    # A bone of 1e20 metres has a rest matrix without axes, which has no inverse.
+    offset = parent_matrix.inverted_safe() @ bone.matrix_local
     return Bone(
         rest=matrix3(offset),
         head=vector(offset.translation),

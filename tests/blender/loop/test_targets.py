@@ -736,3 +736,19 @@ def test_constraint_added_from_python_works_at_the_next_update(rig):
     assert reached(rig, target)
     assert 0 <= item.error < 1e-3
     assert item.iterations_used >= 1
+
+
+def test_a_target_below_a_bone_beyond_single_precision_is_said_and_nothing_raises(rig, capfd):
+    """The rest matrix of such a bone has no axes, and no inverse."""
+    far = make_chain(4, "Far")
+    add_constraint(far, "B0", make_empty())
+    activate(far)
+    bpy.ops.object.mode_set(mode="EDIT")
+    far.data.edit_bones["B0"].tail.x = 1e20
+    bpy.ops.object.mode_set(mode="OBJECT")
+    item = constrained(rig, far, subtarget="B3")
+    assert (item.state, item.message) == (
+        "INVALID",
+        "“Far” has an invalid position: check its transform",
+    )
+    assert "Traceback" not in "".join(capfd.readouterr())
