@@ -144,7 +144,8 @@ class ChainUnit(Unit):
         aim = aim_of(scene, chain)
         if chain.target_tie is not None:
             aim = aim._replace(place=add(aim.place, scene.lift(chain, chain.target_tie)))
-        if chain.goal_source is not None:
+        is_held = chain.is_held_at is not None and chain.is_held_at(scene.time)
+        if chain.goal_source is not None and not is_held:
             aim = chain.goal_source.goal(scene, chain, aim)
         source = self._start_source
         return SolveInput(

@@ -390,6 +390,8 @@ class ChainPlan(UnitPlan):
         watched: Objects besides target and pole that it depends on.
         places: Those of them whose transform must be final before it is solved.
         goal_source: Changes its goal before it is solved, if anything does.
+        is_held_at: Returns whether something holds its target at a frame, so that `goal_source`
+            does not count; None if nothing ever does.
         start_source: Gives the pose to solve from, if it is continuous.
         joints: The limits of its joints.
     """
@@ -421,6 +423,7 @@ class ChainPlan(UnitPlan):
     watched: list[bpy.types.Object] = field(default_factory=list)
     places: list[Point] = field(default_factory=list)
     goal_source: GoalSource | None = None
+    is_held_at: Callable[[float], bool] | None = None
     start_source: StartSource | None = None
     joints: Joints = field(default_factory=Joints)
 

@@ -20,6 +20,7 @@ from ...plan.plan import Plan
 from ...plan.registry import MOTIONS
 from ...settings.properties import settings
 from ..simulation import history
+from ..simulation.digest import Source
 from .goal import GroundGoal
 from .grounded_foot import pose_of
 from .hips import Hip, HipInput
@@ -72,7 +73,7 @@ class FootTrack:
             FORM.version,
         )
 
-    def sources(self) -> list[Point]:
+    def sources(self) -> list[Source]:
         """Return the target, the parent of the leg, and the ground."""
         chain = self._chain(planner.current())
         if chain is None:
@@ -81,7 +82,7 @@ class FootTrack:
         above = Point(self._armature)
         if chain.root_parent >= 0:
             above = Point(self._armature, chain.rig, chain.root_parent)
-        return [*points, above, *map(Point, chain.watched)]
+        return [*points, above, *chain.watched]
 
     def start(self, snapshot: SolvedScene) -> None:
         """Begin, at the first frame."""

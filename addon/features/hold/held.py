@@ -16,7 +16,7 @@ visited, in their order, and it is stored (see `record`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
@@ -29,6 +29,7 @@ from ...plan.chain_plan import ChainPlan, Snapshot
 from ...plan.pre_pass import PrePassBone
 from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
+from .carrier import carrier_of
 from .record import Recorded, Records
 from .settings import WORLD, holds_of
 
@@ -165,8 +166,10 @@ class HeldBone(PrePassBone):
         return frame_in(undone, bone_frame(bone, local, parent))
 
 
-def held_bones(rig: Skeleton, _chains: Sequence[ChainPlan]) -> Iterator[HeldBone]:
-    """Yield the bones of an armature that are held."""
+def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]:
+    """Yield the bones of an armature that are held, and tell the chains whose targets are."""
+    for chain in chains:
+        chain.is_held_at = _held_at(chain.target)
     records = Records(rig.object)
     for index, hold in enumerate(holds_of(rig.object)):
         try:
@@ -187,3 +190,24 @@ def held_bones(rig: Skeleton, _chains: Sequence[ChainPlan]) -> Iterator[HeldBone
         if bone in rig.connected and rig.parents[bone] >= 0:
             continue
         yield HeldBone(rig, bone, [], index=index, holders=holders, records=records)
+
+
+def _held_at(target: Point | None) -> Callable[[float], bool] | None:
+    """Return a function that tells whether a target is held at a frame; None if it never is."""
+    if target is None:
+        return None
+    if target.skeleton is None:
+        armature, index = carrier_of(target.object) or (None, -1)
+    else:
+        armature, name = target.object, target.skeleton.names[target.bone]
+        held = [i for i, hold in enumerate(holds_of(armature)) if hold.bone == name]
+        index = held[0] if held else -1
+    if armature is None or index < 0:
+        return None
+    records = Records(armature)
+
+    def is_held(time: float) -> bool:
+        record = records.at(index, time)
+        return record is not None and record.holder > 0
+
+    return is_held

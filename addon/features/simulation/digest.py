@@ -64,7 +64,8 @@ class Digest:
         shaped = {source for source in sources if isinstance(source, bpy.types.Object)}
         points = [source for source in sources if isinstance(source, Point)]
         # Of these only the place matters, and neither their mesh nor their modifiers.
-        self._placed = {point.object for point in points if point.skeleton is None} - shaped
+        placed = {point.object for point in points if point.skeleton is None}
+        self._placed = {ob for ob in placed - shaped if ob.type != "ARMATURE"}
         for source in sources:
             starts.append(_node_at(source) if isinstance(source, Point) else _whole(source))
             if isinstance(source, Point) and source.skeleton is not None:

@@ -62,8 +62,9 @@ class Simulated(Protocol):
     def sources(self) -> Iterable[Source]:
         """Return the objects whose animation, transform or mesh is an input.
 
-        An armature includes all its bones, a `Point` its bone and the parents of that. Their
-        dependencies (parents, constraints, drivers, chains) are included automatically.
+        An armature includes all its bones, a `Point` its bone and the parents of that, or the place
+        of its object, whose mesh does not count. Their dependencies (parents, constraints, drivers,
+        chains) are included automatically.
         """
         ...
 

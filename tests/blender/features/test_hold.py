@@ -14,6 +14,7 @@ from operating import click_bone, click_bones, enter_pose_mode, refuses
 from rendering import rendered
 from rigs import (
     activate,
+    as_strip,
     curves,
     elsewhere,
     evaluated,
@@ -21,14 +22,19 @@ from rigs import (
     make_armature,
     make_empty,
     pose_bits,
+    tip_world,
     update,
+    watch,
     world_bits,
 )
+from spiders import make_floor, make_spider, select, tips
+from walkers import flat, walker_on
 
 from addon.features.hold import editing
 from addon.features.hold.events import events_of
 from addon.features.hold.listing import shown_holds
 from addon.features.hold.settings import holds_of
+from addon.plan import planner
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -622,3 +628,299 @@ def test_a_hand_goes_along_with_the_bone_that_is_selected_after_it() -> None:
     gap = world(right, "Hand").inverted() @ world(left, "Hand")
     go(60)
     assert apart(gap, world(right, "Hand").inverted() @ world(left, "Hand")) < 1e-5
+
+
+# What animators do with it
+
+
+def test_the_fk_pose_stays_in_the_channels() -> None:
+    rig = make_arm()
+    control = rig.pose.bones["IK"]
+    go(50)
+    keyed = [*control.location, *control.rotation_quaternion]
+    go(20)
+    hold(constraint="Hand")
+    go(50)
+    assert [*control.location, *control.rotation_quaternion] == keyed
+    assert apart(world(rig, "IK"), rig.matrix_world @ control.bone.matrix_local) > 1e-3
+
+
+def test_a_weapon_goes_from_one_hand_to_the_other_and_back_and_both_stay_on_it() -> None:
+    """Each hand in turn carries it, and the other one follows: over the shot that is a cycle."""
+    left, right = make_arm("Left", 0.15, 0.0), make_arm("Right", -0.15, 0.0)
+    make_cup("Staff", (0.0, -0.35, 1.1))
+    for rig in (left, right):
+        rig.animation_data_clear()
+    # Each moves while it carries, and stands within what holds it otherwise.
+    ways = (
+        (right, (10, 40), (0.0, 0.12)),
+        (left, (40, 70), (0.0, 0.12)),
+        (right, (70, 95), (0.12, 0.0)),
+    )
+    for rig, frames, places in ways:
+        control = rig.pose.bones["IK"]
+        for frame, y in zip(frames, places, strict=True):
+            control.location = (0.0, y, 0.1 * y)
+            control.keyframe_insert("location", frame=frame)
+    activate(left)
+    bpy.ops.object.mode_set(mode="POSE")
+    hands = {"Left": left, "Right": right}
+
+    def take(frame: int, carrying: str, following: str) -> None:
+        go(frame)
+        staff = bpy.data.objects["Staff"]
+        before = world(staff), world(left, "Hand"), world(right, "Hand")
+        release_goal(hands[carrying])
+        hold(object="Staff", holder=carrying, bone="Hand")
+        activate(hands[following])
+        bpy.ops.object.mode_set(mode="POSE")
+        hold(constraint="Hand", holder="Staff")
+        after = world(staff), world(left, "Hand"), world(right, "Hand")
+        assert max(map(apart, before, after)) < 2e-5
+
+    take(10, "Right", "Left")
+    take(40, "Left", "Right")
+    take(70, "Right", "Left")
+
+    def grips() -> list[Matrix]:
+        staff = world(bpy.data.objects["Staff"]).inverted()
+        return [staff @ world(rig, "Hand") for rig in hands.values()]
+
+    for first, last in ((10, 39), (40, 69), (70, 95)):
+        go(first)
+        before = grips()
+        go(last)
+        assert max(map(apart, before, grips())) < 2e-5
+        assert all(rig.fabrik.constraints["Hand"].state == "REACHED" for rig in hands.values())
+
+
+def release_goal(rig: Any) -> None:
+    """Let nothing hold the target of an arm, if something does."""
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    if shown_now(rig):
+        release(constraint="Hand")
+
+
+def shown_now(rig: Any) -> bool:
+    frame = bpy.context.scene.frame_current
+    return any(one.armature == rig and one.is_at(frame) for one in shown_holds(rig))
+
+
+def test_contacts_of_a_climber_in_turn() -> None:
+    """Four controls of a body stay in the world while it rises, and each is moved on in turn."""
+    bones: dict[str, Any] = {"Root": ((0, 0, 1), (0, 0.1, 1), "")}
+    corners = {"A": (-0.3, 1.5), "B": (0.3, 1.5), "C": (-0.2, 0.4), "D": (0.2, 0.4)}
+    for name, (x, z) in corners.items():
+        bones[name] = ((x, -0.3, z), (x, -0.4, z), "Root")
+    rig = make_armature(bones, "Climber")
+    root = rig.pose.bones["Root"]
+    for frame, up in ((1, 0.0), (LAST, 0.5)):
+        root.location = (0, 0, up)
+        root.keyframe_insert("location", frame=frame)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    for i, name in enumerate(corners):
+        start = 10 + 15 * i
+        go(start)
+        there = world(rig, name)
+        editing.hold(editing.Held(rig, name), editing.Holder(), start)
+        go(start + 14)
+        assert apart(there, world(rig, name)) < 1e-6
+        editing.release(editing.Held(rig, name), start + 14)
+        go(start + 20)
+        assert (world(rig, name).translation - there.translation).length > 0.01
+    for i, name in enumerate(corners):
+        go(10 + 15 * i)
+        there = world(rig, name)
+        go(17 + 15 * i)
+        assert apart(there, world(rig, name)) < 1e-6
+
+
+def test_a_ball_is_thrown_and_caught() -> None:
+    """In flight it has keys of its own, from where it was let go."""
+    make_arm("Left", 0.3), make_arm("Right", -0.3)
+    ball = make_cup("Ball", (0.3, -0.35, 1.1))
+    ball.keyframe_insert("location", frame=1)
+    go(5)
+    hold(object="Ball", holder="Left", bone="Hand")
+    go(30)
+    release(object="Ball")
+    start = world(ball).translation.copy()
+    ball.keyframe_insert("location", frame=30)
+    ball.location.x -= 0.5
+    ball.keyframe_insert("location", frame=45)
+    go(45)
+    there = world(ball)
+    assert (there.translation - start).length > 0.4
+    hold(object="Ball", holder="Right", bone="Hand")
+    assert apart(there, world(ball)) < 1e-6
+    right = bpy.data.objects["Right"]
+    in_hand = world(right, "Hand").inverted() @ world(ball)
+    go(80)
+    assert apart(in_hand, world(right, "Hand").inverted() @ world(ball)) < 3e-6
+
+
+def test_a_rider_goes_along_with_a_horse_that_walks() -> None:
+    horse = make_spider(4, name="Horse")
+    make_floor()
+    body = horse.pose.bones["Body"]
+    for frame, y in ((1, 0.0), (60, 1.5)):
+        body.location = (0.0, y, 0.0)
+        body.keyframe_insert("location", frame=frame)
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 60
+    select(horse, tips(horse))
+    horse.data.bones.active = horse.data.bones[tips(horse)[0]]
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    update()
+    rider = make_arm("Rider", 0.0, 0.2)
+    rider.location.z += 0.3
+    activate(horse)
+    bpy.ops.object.mode_set(mode="POSE")
+    go(5)
+    before = world(rider)
+    hold(object="Rider", holder="Horse", bone="Body")
+    assert apart(before, world(rider)) < 1e-6
+    seat = world(horse, "Body").inverted() @ world(rider)
+    for frame in (20, 55):
+        go(frame)
+        assert apart(seat, world(horse, "Body").inverted() @ world(rider)) < 1e-5
+        assert (world(rider).translation - before.translation).length > 0.2
+        assert rider.fabrik.constraints["Hand"].state == "REACHED"
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+
+def test_a_foot_that_is_held_is_not_locked_to_the_ground() -> None:
+    rig = walker_on(flat)
+    item = rig.fabrik.constraints[0]
+    board = make_empty("Board", (0, 0, 0))
+    for frame, y in ((10, 0.0), (40, 0.25)):
+        board.location.y = y
+        board.keyframe_insert("location", frame=frame)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+
+    def off(frame: int) -> float:
+        go(frame)
+        tip = tip_world(rig, item.bone, use_tail=item.use_tail)
+        return (tip - world(item.target).translation).length
+
+    go(10)
+    hold(constraint=item.name, holder="Board")
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert max(map(off, range(12, 40, 4))) < 2e-3
+    for chain in planner.current().chains:
+        chain.is_held_at = None
+    rig.update_tag()
+    assert max(map(off, range(12, 40, 4))) > 0.05, "it would be locked"
+
+
+def test_a_muted_constraint_lets_its_control_be_held() -> None:
+    rig, cup = make_arm(moves=0.0), make_cup()
+    cup.keyframe_insert("location", frame=1)
+    cup.location.x += 0.3
+    cup.keyframe_insert("location", frame=LAST)
+    go(10)
+    hold(constraint="Hand", holder="Cup")
+    on_cup = world(cup).inverted() @ world(rig, "IK")
+    rig.fabrik.constraints["Hand"].enabled = False
+    go(60)
+    assert apart(on_cup, world(cup).inverted() @ world(rig, "IK")) < 1e-6
+
+
+def test_strips_are_refused_and_nothing_changes() -> None:
+    rig = make_arm()
+    as_strip(rig)
+    refuses(bpy.ops.fabrik.hold, saying="“Rig” has NLA strips", constraint="Hand")
+    assert not len(holds_of(rig))
+
+
+def test_a_library_override_holds_and_is_held(tmp_path: Path) -> None:
+    rig = make_arm(moves=0.0)
+    rig.animation_data_clear()
+    path = str(tmp_path / "library.blend")
+    bpy.data.libraries.write(path, {rig})
+    bpy.data.objects.remove(rig)
+    with bpy.data.libraries.load(path, link=True) as (source, wanted):
+        wanted.objects = source.objects
+    rig = wanted.objects[0].override_create()
+    bpy.context.scene.collection.objects.link(rig)
+    cup = make_cup()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    go(10)
+    before = world(cup)
+    hold(object="Cup", holder=rig.name, bone="Hand")
+    hold(constraint="Hand")
+    assert apart(before, world(cup)) < 1e-6
+    there = world(rig, "IK")
+    rig.location.x += 0.02
+    update()
+    assert apart(there, world(rig, "IK")) < 1e-5
+    blend = tmp_path / "held.blend"
+    name, bits = rig.name, pose_bits(rig)
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+    bpy.ops.wm.open_mainfile(filepath=str(blend))
+    update()
+    assert pose_bits(bpy.data.objects[name]) == bits
+
+
+def test_what_is_appended_is_held_as_it_was(tmp_path: Path) -> None:
+    rig, cup = make_arm(), make_cup()
+    go(20)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    go(50)
+    release(object="Cup")
+    expected = {f: (go(f), pose_bits(rig) + world_bits(cup))[1] for f in (10, 35, 70)}
+    path = str(tmp_path / "held.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(path) as (source, wanted):
+        wanted.objects = source.objects
+    for ob in wanted.objects:
+        bpy.context.scene.collection.objects.link(ob)
+    update()
+    for frame, bits in expected.items():
+        go(frame)
+        rig, cup = bpy.data.objects["Rig"], bpy.data.objects["Cup"]
+        assert pose_bits(rig) + world_bits(cup) == bits
+
+
+def test_a_frame_takes_two_evaluations_at_most(evaluations: list[float]) -> None:
+    left, _ = make_arm("Left", 0.2, 0.5), make_arm("Right", -0.2, 0.5)
+    make_cup()
+    activate(left)
+    bpy.ops.object.mode_set(mode="POSE")
+    for frame, by in ((10, "Left"), (40, "Right")):
+        go(frame)
+        hold(object="Cup", holder=by, bone="Hand")
+    watch(left, "Hand")
+    update()
+    for frame in (5, 20, 45, 60, 20):
+        evaluations.clear()
+        go(frame)
+        assert 1 <= len(evaluations) <= 2
+
+
+def test_a_holder_that_is_removed_is_said() -> None:
+    rig, cup = make_arm(moves=0.0), make_cup()
+    go(10)
+    hold(constraint="Hand", holder="Cup")
+    bpy.data.objects.remove(cup)
+    update()
+    go(20)
+    assert "was removed" in holds_of(rig)[0].message
+    assert rig.fabrik.constraints["Hand"].state == "REACHED"
+
+
+def test_the_names_of_what_holds_may_change() -> None:
+    rig, cup = make_arm(), make_cup()
+    go(20)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    in_hand = world(rig, "Hand").inverted() @ world(cup)
+    rig.data.bones["Hand"].name = "Fist"
+    rig.name, cup.name = "Robot", "Mug"
+    update()
+    go(60)
+    assert apart(in_hand, world(rig, "Fist").inverted() @ world(cup)) < 3e-6
+    assert hold_of(cup).message == ""
