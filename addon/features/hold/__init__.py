@@ -1,13 +1,13 @@
 """Holds: a control, target or object goes along with what holds it, from one frame to another."""
 
 from ...plan.registry import Feature
-from ...settings.definitions import BROWSING, OVERRIDABLE, ItemList, defined, group
+from ...settings.definitions import BROWSING, OVERRIDABLE, ItemList, defined
 from . import operators, panel
 from .held import held_bones
-from .settings import FabrikHold, FabrikHolder, FabrikHoldRecords, holds_signature
+from .settings import FabrikHold, FabrikHolder, holds_signature
 
 FEATURE = Feature(
-    groups=(FabrikHolder, FabrikHold, FabrikHoldRecords),
+    groups=(FabrikHolder, FabrikHold),
     armature={
         "holds": (
             ItemList[FabrikHold],
@@ -25,10 +25,6 @@ FEATURE = Feature(
                 options=BROWSING,
                 override=OVERRIDABLE,
             ),
-        ),
-        "hold_records": (
-            FabrikHoldRecords,
-            group("Hold Records", "How the bones of the armature are held"),
         ),
     },
     pre_pass=held_bones,

@@ -16,8 +16,12 @@ from ...blender.session import part
 from ..simulation import history
 
 FORM = codec.Form(b"FABE", 1)
-OWNER = "fabrik.hold_records"
-"""The path of the settings that store the records, relative to the armature object."""
+OWNER = "fabrik.holds[0]"
+"""The path of the settings that store all records, relative to the armature object.
+
+From 5.0 on Blender loses what a library override sets in a group that the linked file has not set,
+but not what it adds to a list.
+"""
 
 SIZE = 13
 """The numbers of an event: its frame, and the columns of the offset and its origin."""

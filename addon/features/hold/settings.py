@@ -53,15 +53,10 @@ class FabrikHold(bpy.types.PropertyGroup):
         min=0,
     )
     prop: bpy.types.Object | None = fixed("Prop", "Object that the bone carries", in_presets=False)
+    history: bytes = stored("History", "Where bones are held, for each event; in the first hold")
     message: str = defined(
         "Message", "Description of the problem and its solution (read only)", get=message_of
     )
-
-
-class FabrikHoldRecords(bpy.types.PropertyGroup):
-    """How the bones of an armature are held."""
-
-    history: bytes = stored("History", "Where each bone is held, for each event")
 
 
 def holds_of(armature: bpy.types.ID) -> ItemList[FabrikHold]:
