@@ -195,8 +195,11 @@ class Order:
                 for chain in other.members
                 if self.own[chain] & cycle
             ]
+            if not chains:  # Bones that are held, and the objects that these carry.
+                self.pre_pass = [bone for bone in self.pre_pass if bone is not unit]
+                return
             names = listed([chain.name for chain in chains])
-            first = next(chain for chain in unit.members if chain in chains)
+            first = next((chain for chain in unit.members if chain in chains), chains[0])
             first.problem = msg(
                 "Dependency cycle: the target, pole or root depends on the chain itself "
                 "(through {names}). Choose one that does not",

@@ -65,10 +65,11 @@ def bake(
         ProblemError: If there is nothing to bake; nothing has changed then.
     """
     holds = [(ob, i) for ob in armatures for i in range(len(holds_of(ob)))]
-    starts = [events_of(*one)[0].frame for one in holds if events_of(*one)]
+    moved = [one for one in holds if holds_of(one[0])[one[1]].bone in pose_bones(one[0])]
+    starts = [events_of(*one)[0].frame for one in moved if events_of(*one)]
     if not starts:
         raise ProblemError("Nothing is held: there is nothing to bake")
-    things = [_thing(*one) for one in holds]
+    things = [_thing(*one) for one in moved]
     frames = list(range(min(scene.frame_start, int(min(starts))), scene.frame_end + 1))
     depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
     with returning(scene, layer):

@@ -51,7 +51,7 @@ def add_carrier(ob: bpy.types.Object) -> tuple[bpy.types.Object, str]:
         raise ProblemError(
             "“{object}” is linked: make a library override of it to hold it", object=ob.name
         )
-    if ob.parent is not None and ob.parent_type not in ("OBJECT", "BONE"):
+    if _parenting(ob)[1] not in ("OBJECT", "BONE"):
         raise ProblemError(
             "“{object}” is parented to vertices, a lattice or a curve: parent it to an object or "
             "bone to hold it",
@@ -88,7 +88,7 @@ def _new_armature(ob: bpy.types.Object) -> bpy.types.Object:
 def _is_beside(armature: bpy.types.Object, ob: bpy.types.Object) -> bool:
     """Return whether an armature carries objects in the scene that have the parent of one."""
     scene = cast(bpy.types.Scene, bpy.context.scene)
-    if armature.type != "ARMATURE" or not armature.is_editable:
+    if armature == ob or armature.type != "ARMATURE" or not armature.is_editable:
         return False
     carries = any(hold.prop is not None for hold in holds_of(armature))
     return carries and scene in armature.users_scene and _parenting(armature) == _parenting(ob)
@@ -96,8 +96,9 @@ def _is_beside(armature: bpy.types.Object, ob: bpy.types.Object) -> bool:
 
 def _parenting(ob: bpy.types.Object) -> list[Any]:
     """Return how an object is parented, as `PARENTING`."""
-    given = [getattr(ob, name) for name in PARENTING]
-    return [one.copy() if isinstance(one, Matrix) else one for one in given]
+    # What remains of a parent that was removed is no kind of parenting any more.
+    kind = "OBJECT" if ob.parent is None else ob.parent_type or "OBJECT"
+    return [ob.parent, kind, ob.parent_bone, ob.matrix_parent_inverse.copy()]
 
 
 def _give_parent(ob: bpy.types.Object, given: list[Any]) -> None:
@@ -108,11 +109,11 @@ def _give_parent(ob: bpy.types.Object, given: list[Any]) -> None:
 def remove_carrier(ob: bpy.types.Object, armature: bpy.types.Object) -> None:
     """Give an object the parent back that it had, and remove the bone that carried it.
 
-    With its last bone the armature goes as well.
+    Without any other hold the armature goes as well.
     """
     bone = ob.parent_bone
     _give_parent(ob, _parenting(armature))
-    if len(cast(bpy.types.Armature, armature.data).bones) > 1:
+    if len(holds_of(armature)):
         remove_bones(armature, [bone])
         return
     data, action = cast(bpy.types.Armature, armature.data), None

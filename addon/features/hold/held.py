@@ -82,7 +82,7 @@ class HeldBone(PrePassBone):
 
     def state_at(self, time: float) -> int:
         """Return the number of what holds it at a frame."""
-        record = self.records.at(self.index, time)
+        record = self._record_at(time)
         return record.holder if record is not None else 0
 
     def read(self, snapshot: Snapshot) -> HeldInput | None:
@@ -91,7 +91,7 @@ class HeldBone(PrePassBone):
             return None
         rig, pose = self.rig, snapshot.poses[self.rig.uid]
         channels = (*pose.fk_bits(self.ranges), pose.beneath(self.bones))
-        record = self.records.at(self.index, snapshot.time)
+        record = self._record_at(snapshot.time)
         if record is None:
             return HeldInput(channels, WHOLE, WHOLE, WHOLE, None)
         return HeldInput(
@@ -152,6 +152,14 @@ class HeldBone(PrePassBone):
             return frame_in(snapshot.world(rig.object, rig.uid), rest)
         point = self.holders[holder - 1]
         return WHOLE if point is None else snapshot.place(point)
+
+    def _record_at(self, time: float) -> Recorded | None:
+        """Return how it is held at a frame; None before the first event.
+
+        What was recorded of holders that were removed since does not count.
+        """
+        record = self.records.at(self.index, time)
+        return record if record is not None and record.holder <= len(self.holders) else None
 
     def _parent(self, snapshot: Snapshot) -> Frame:
         return WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent)

@@ -10,6 +10,7 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.messages import counted, msg
 from ...editing.constraints import that_pose
+from ...plan import planner
 from ...settings.definitions import defined
 from ...settings.properties import settings
 from ...ui.refusing import Working, active_armature, armature_refusal, rest_refusal
@@ -312,6 +313,7 @@ class FABRIK_OT_hold_bake(Working, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Bake them."""
         armature = active_armature(context)
+        planner.current()
         done = bake(context.scene, cast(Any, context.view_layer), holds_with(armature))
         return msg(
             "Baked {count}: the largest difference is {distance:.3g} mm",

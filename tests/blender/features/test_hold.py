@@ -924,3 +924,53 @@ def test_the_names_of_what_holds_may_change() -> None:
     go(60)
     assert apart(in_hand, world(rig, "Fist").inverted() @ world(cup)) < 3e-6
     assert hold_of(cup).message == ""
+
+
+# Bad input
+
+
+def test_what_is_left_of_a_removed_parent_does_not_matter() -> None:
+    rig, cup = make_arm(), make_cup()
+    cup.parent, cup.parent_type, cup.parent_bone = rig, "BONE", "Root"
+    other = make_arm("Other", -0.3)
+    bpy.data.objects.remove(rig)
+    update()
+    activate(other)
+    bpy.ops.object.mode_set(mode="POSE")
+    go(10)
+    before = world(cup)
+    hold(object="Cup", holder="Other", bone="Hand")
+    assert apart(before, world(cup)) < 1e-6
+
+
+def test_what_carries_props_may_be_held_itself_and_its_bones_may_be_deleted() -> None:
+    rig, cup = make_arm(), make_cup()
+    make_cup("Tray", (0.1, -0.5, 1.0))
+    go(10)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    hold(object="Tray", holder="Rig", bone="Hand")
+    props = cup.parent
+    hold(object=props.name, holder="Rig", bone="Root")
+    assert props.parent is not None and props.parent != props
+    activate(props)
+    bpy.ops.object.mode_set(mode="EDIT")
+    props.data.edit_bones.remove(props.data.edit_bones["Tray"])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    assert "There is no bone “Tray”" in holds_of(props)[1].message
+    assert bpy.ops.fabrik.hold_remove(armature=props.name, index=0) == {"FINISHED"}
+    assert cup.parent == props.parent
+    assert bpy.ops.fabrik.hold_bake() == {"FINISHED"}
+
+
+def test_a_hold_of_an_object_that_hangs_on_what_follows_it_is_left_out() -> None:
+    """Blender itself allows such parents, as they are no circle of objects."""
+    rig, cup = make_arm(moves=0.0), make_cup()
+    go(10)
+    hold(constraint="Hand", holder="Cup")
+    cup.parent, cup.parent_type, cup.parent_bone = rig, "BONE", "Hand"
+    update()
+    go(20)
+    assert holds_of(rig)[0].message != ""
