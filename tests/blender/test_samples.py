@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import bpy
 import pytest
-from mathutils import Quaternion, Vector
+from mathutils import Matrix, Quaternion, Vector
 from rigs import KEYABLE, channels_bits, shown_bits
 
 from samples import build, measure
@@ -397,28 +397,45 @@ def test_spider_crosses_rocks_and_climbs_as_it_was_simulated() -> None:
         assert (a - 2.0 * b + c).length < 0.02
 
 
+HANDED = (
+    ("Cup", "Hand.R", 32, 61),
+    ("Cup", "Hand.L", 61, 126),
+    ("Cup", "Tray", 126, 180),
+    ("Tray", "Hand.R", 145, 168),
+)
+"""What is held in the sample `cup`, by which bone or object, and the first and last frame."""
+
+
+def place_of(name: str) -> Matrix:
+    """Return where an object or a bone of the sample `cup` is shown, in world space."""
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    if name in bpy.data.objects:
+        return bpy.data.objects[name].evaluated_get(depsgraph).matrix_world.copy()
+    rig = bpy.data.objects["Rig"].evaluated_get(depsgraph)
+    return rig.matrix_world @ rig.pose.bones[name].matrix
+
+
 def test_a_cup_is_handed_over_and_carried_without_a_pop(capfd: pytest.CaptureFixture[str]) -> None:
+    """In the space of what holds it each thing stays, up to and at the frame that changes that."""
     bpy.ops.wm.open_mainfile(filepath=str(path_of("cup")))
     assert "cycle" not in "".join(capfd.readouterr()).lower()
     (held,) = [ob for ob in bpy.data.objects if ob.type == "ARMATURE" and ob.fabrik.holds]
     assert [hold.message for hold in held.fabrik.holds] == ["", ""]
-    places: dict[str, list[Vector]] = {"Cup": [], "Tray": []}
+    shown: dict[int, dict[str, Matrix]] = {}
     for frame in frames():
         bpy.context.scene.frame_set(frame)
         for item in constraints():
             assert (item.state, item.message) == ("REACHED", ""), (frame, item.name)
-        depsgraph = bpy.context.evaluated_depsgraph_get()
-        for name, way in places.items():
-            shown = bpy.data.objects[name].evaluated_get(depsgraph)
-            way.append(shown.matrix_world.translation.copy())
-    for way in places.values():
-        assert max((a - b).length for a, b in pairwise(way)) < 0.05
-        for a, b, c in zip(way, way[1:], way[2:], strict=False):
-            assert (a - 2.0 * b + c).length < 0.012
-    assert places["Cup"][91].z > 1.55, "it is drunk from"
-    on_tray = places["Cup"][130] - places["Tray"][130]
-    assert (places["Cup"][-1] - places["Tray"][-1] - on_tray).length < 1e-5
-    assert (places["Tray"][-1] - places["Tray"][0]).length > 0.15
+        shown[frame] = {name: place_of(name) for name in ("Cup", "Tray", "Hand.L", "Hand.R")}
+    for name, holder, first, last in HANDED:
+        within = [shown[f][holder].inverted() @ shown[f][name] for f in range(first, last + 1)]
+        for one in within:
+            rows = zip(one, within[0], strict=True)
+            assert max((a - b).length for a, b in rows) < 1e-5, name
+    tray = {frame: placed["Tray"].translation for frame, placed in shown.items()}
+    assert (tray[32] - tray[1]).length < 1e-5 and (tray[180] - tray[168]).length < 1e-5
+    assert shown[92]["Cup"].translation.z > 1.55, "it is drunk from"
+    assert (tray[180] - tray[1]).length > 0.15
 
 
 def test_nothing_pops(loop: str) -> None:

@@ -51,6 +51,10 @@ def add_carrier(ob: bpy.types.Object) -> tuple[bpy.types.Object, str]:
         raise ProblemError(
             "“{object}” is linked: make a library override of it to hold it", object=ob.name
         )
+    if ob.type == "ARMATURE" and any(hold.prop is not None for hold in holds_of(ob)):
+        raise ProblemError(
+            "“{object}” carries objects that are held: hold one of these instead", object=ob.name
+        )
     if _parenting(ob)[1] not in ("OBJECT", "BONE"):
         raise ProblemError(
             "“{object}” is parented to vertices, a lattice or a curve: parent it to an object or "

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import bpy
 
-from ...blender.access import session_uid
 from ...blender.messages import msg, shown
 from ...plan import planner
 from .events import events_of
@@ -42,8 +41,7 @@ class ShownHold(NamedTuple):
 def holds_with(armature: bpy.types.Object) -> list[bpy.types.Object]:
     """Return the armatures whose holds concern one: its own, and those of what it holds."""
     plan = planner.known()
-    group = plan.groups.get(session_uid(armature), ()) if plan is not None else ()
-    rigs = [plan.rigs[uid].object for uid in group] if plan is not None else []
+    rigs = [rig.object for rig in plan.rigs.values()] if plan is not None else []
     others = [ob for ob in rigs if ob != armature and _is_held_by(ob, armature)]
     return [armature, *sorted(others, key=lambda ob: ob.name)]
 

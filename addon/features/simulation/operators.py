@@ -39,13 +39,13 @@ QUIET = 0.5
 
 
 def simulated_with(armature: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return an armature that can be simulated, and the outdated ones that it is solved with.
+    """Return an armature that can be simulated, and the outdated ones that go along with it.
 
     One of these may carry an object that it holds.
     """
-    plan = planner.known()
-    group = plan.groups.get(session_uid(armature), ()) if plan is not None else ()
-    rigs = [plan.rigs[uid].object for uid in group] if plan is not None else []
+    plan, uid = planner.known(), session_uid(armature)
+    with_it = plan.groups.get(uid, set()) | plan.watched.get(uid, set()) if plan is not None else ()
+    rigs = [plan.rigs[one].object for one in with_it] if plan is not None else []
     others = [ob for ob in rigs if ob != armature and ob.is_editable and history.owners(ob)]
     own = [armature] if history.owners(armature) else []
     return own + [ob for ob in others if history.is_due(ob)]
