@@ -90,9 +90,13 @@ def refuse_tracked(armature: bpy.types.Object, bone: str) -> None:
 
     A turn of what carries them would not be seen, nor would one of what they look at.
 
+    The skin of a face is no eye, though rigs let its bones look at each other.
+
     Raises:
         ProblemError: With what to move.
     """
+    if not SKIN.isdisjoint(words_of(bone)):
+        return
     clicked = rest_bone(armature, bone)
     for posed in pose_bones(armature):
         for con in active_constraints(posed):
