@@ -12,7 +12,6 @@ from fabrik_solver import Frame
 from fabrik_solver.motion import codec
 
 from ...blender.keying import NEAR
-from ...blender.session import part
 from ..simulation import history
 
 FORM = codec.Form(b"FABE", 1)
@@ -45,10 +44,6 @@ Kept = dict[int, list[Recorded]]
 """The records of the holds of an armature, by index."""
 
 
-class Recording(dict[int, Kept]):
-    """What the simulation that runs has recorded up to now, by armature."""
-
-
 class Records:
     """The records of an armature's holds, as they are stored in the file or being made.
 
@@ -66,7 +61,7 @@ class Records:
     @cached_property
     def _kept(self) -> Kept:
         if history.is_running(self._armature, OWNER):
-            return part(Recording).setdefault(self._armature.session_uid, {})
+            return history.found_so_far(self._armature, OWNER)
         kept = history.data(self._armature, OWNER)
         return {} if kept is None else unpacked(kept.blob)
 

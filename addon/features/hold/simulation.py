@@ -5,14 +5,14 @@ from __future__ import annotations
 import bpy
 
 from ...blender.keying import NEAR
-from ...blender.session import part
 from ...blender.skeleton import Point
 from ...frame.solved_scene import SolvedScene
 from ...plan import planner
+from ..simulation import history
 from ..simulation.digest import Source
 from .events import Event, events_of
 from .held import HeldBone
-from .record import OWNER, Kept, Recording, packed
+from .record import OWNER, Kept, packed
 from .settings import holds_of
 
 
@@ -30,6 +30,7 @@ class HoldSimulation:
         """Start with an armature."""
         self.owner = OWNER
         self._armature = armature
+        self._kept: Kept = {}
         self._events = [events_of(armature, i) for i in range(len(holds_of(armature)))]
         self.moments = sorted({one.frame for events in self._events for one in events})
 
@@ -54,7 +55,7 @@ class HoldSimulation:
 
     def start(self, snapshot: SolvedScene) -> None:
         """Start without any event."""
-        self._records().clear()
+        self._kept = history.found_so_far(self._armature, OWNER)
 
     def step(self, snapshot: SolvedScene) -> None:
         """Record the events at a frame, which was solved as before them.
@@ -62,25 +63,21 @@ class HoldSimulation:
         Raises:
             ProblemError: If what holds a bone there has no size.
         """
-        records = self._records()
         for bone in planner.current().by_state:
             if not isinstance(bone, HeldBone) or bone.rig.object != self._armature:
                 continue
-            own = records.setdefault(bone.index, [])
+            own = self._kept.setdefault(bone.index, [])
             for frame, holder in self._coming(bone.index, len(own), snapshot.time):
                 local = snapshot.poses[bone.rig.uid].fk.posed(bone.bone)
                 own.append(bone.record(snapshot, local, frame, holder))
 
     def result(self) -> bytes:
         """Return the records as bytes."""
-        return packed(self._records())
+        return packed(self._kept)
 
     def _coming(self, index: int, known: int, time: float) -> list[Event]:
         """Return the events of a hold up to a frame that are not recorded yet."""
         return [one for one in self._events[index][known:] if one.frame <= time + NEAR]
-
-    def _records(self) -> Kept:
-        return part(Recording).setdefault(self._armature.session_uid, {})
 
 
 def holds(armature: bpy.types.Object) -> list[HoldSimulation]:

@@ -137,8 +137,8 @@ _inputs: dict[int, set[int]] = {}
 _frames = (0, 0)
 """The frame range of the scene that was updated last."""
 
-_running: set[tuple[int, str]] = set()
-"""Armatures and owners that are being simulated."""
+_running: dict[tuple[int, str], dict[Any, Any]] = {}
+"""By armature and owner that are being simulated, what was found up to now."""
 
 
 def owner_path(index: int, group: str) -> str:
@@ -232,10 +232,18 @@ def is_running(armature: bpy.types.Object, owner: str = "") -> bool:
     return (uid, owner) in _running if owner else any(uid == other for other, _ in _running)
 
 
+def found_so_far(armature: bpy.types.Object, owner: str) -> dict[Any, Any]:
+    """Return what the simulation of an owner that runs keeps for its later frames, to be filled.
+
+    It begins empty with each pass, before the first frame is solved.
+    """
+    return _running[session_uid(armature), owner]
+
+
 @contextmanager
 def running(made: Iterable[tuple[bpy.types.Object, str]]) -> Iterator[None]:
     """Mark owners as being simulated within the block."""
-    _running.update((session_uid(armature), owner) for armature, owner in made)
+    _running.update({(session_uid(armature), owner): {} for armature, owner in made})
     planner.discard()
     try:
         yield

@@ -396,6 +396,22 @@ def test_after_an_edit_nothing_is_silently_off(edit: str) -> None:
     assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 3e-6
 
 
+def test_an_event_at_the_first_frame_keeps_nothing_of_an_earlier_simulation() -> None:
+    rig, cup = make_arm(), make_cup()
+    go(1)
+    before = world(cup)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    curve = next(c for c in curves(rig) if c.data_path.endswith('["IK"].location'))
+    curve.keyframe_points[0].co.y += 0.2
+    curve.update()
+    rig.update_tag()
+    update()
+    assert apart(before, world(cup)) > 0.01
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    go(1)
+    assert apart(before, world(cup)) < 1e-6
+
+
 def test_what_is_held_is_moved_within_its_holder() -> None:
     rig, cup = make_arm(), make_cup()
     cup.keyframe_insert("location", frame=1)
