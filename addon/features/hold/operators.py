@@ -19,6 +19,7 @@ from ..simulation import history
 from . import editing
 from .baking import bake
 from .editing import Held, Holder
+from .events import refuse_unkeyable
 from .listing import holds_with
 from .settings import holds_of
 from .simulation import holds
@@ -87,6 +88,7 @@ def held_by_click(bone: bpy.types.PoseBone) -> Held:
         return editing.goal_of(armature, items[posing[0]].name)
     if not bone.bone.use_deform:
         return Held(armature, bone.name)
+    refuse_unkeyable(armature)
     before = len(items)
     bpy.ops.fabrik.limb_add(controls="BONE")  # type: ignore[attr-defined]
     if len(items) == before:
@@ -182,6 +184,8 @@ def _selected_holder(context: bpy.types.Context) -> Holder:
         ProblemError: If that is not one thing.
     """
     active, others = _selected_bones(context)
+    if active is None:
+        raise ProblemError("Enter Pose Mode and select a hand, a foot or a control")
     if others:
         return Holder(active.id_data, active.name)
     objects = [ob for ob in context.selected_objects if ob.mode != "POSE"]

@@ -988,3 +988,18 @@ def test_a_hold_of_an_object_that_hangs_on_what_follows_it_is_left_out() -> None
     update()
     go(20)
     assert holds_of(rig)[0].message != ""
+
+
+def test_a_hand_of_an_armature_with_strips_gets_no_ik_either() -> None:
+    rig = make_arm()
+    rig.fabrik.constraints.clear()
+    as_strip(rig)
+    click_bones(rig, "Hand")
+    refuses(bpy.ops.fabrik.hold, saying="“Rig” has NLA strips", by="WORLD")
+    assert not rig.fabrik.constraints and not len(holds_of(rig))
+
+
+def test_without_pose_mode_it_is_said_what_to_select() -> None:
+    make_arm(), make_cup()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    refuses(bpy.ops.fabrik.hold, saying="Enter Pose Mode and select a hand", by="SELECTED")
