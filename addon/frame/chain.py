@@ -144,8 +144,7 @@ class ChainUnit(Unit):
         aim = aim_of(scene, chain)
         if chain.target_tie is not None:
             aim = aim._replace(place=add(aim.place, scene.lift(chain, chain.target_tie)))
-        is_held = chain.is_held_at is not None and chain.is_held_at(scene.time)
-        if chain.goal_source is not None and not is_held:
+        if chain.goal_source is not None and not chain.is_held_at(scene.time):
             aim = chain.goal_source.goal(scene, chain, aim)
         source = self._start_source
         return SolveInput(

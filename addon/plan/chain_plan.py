@@ -358,6 +358,11 @@ class UnitPlan:
         return 0
 
 
+def never(_time: float) -> bool:
+    """Return that something is not so at a frame."""
+    return False
+
+
 @dataclass(eq=False, slots=True)
 class ChainPlan(UnitPlan):
     """A constraint, resolved to bones and objects.
@@ -391,7 +396,7 @@ class ChainPlan(UnitPlan):
         places: Those of them whose transform must be final before it is solved.
         goal_source: Changes its goal before it is solved, if anything does.
         is_held_at: Returns whether something holds its target at a frame, so that `goal_source`
-            does not count; None if nothing ever does.
+            does not count.
         start_source: Gives the pose to solve from, if it is continuous.
         joints: The limits of its joints.
     """
@@ -423,7 +428,7 @@ class ChainPlan(UnitPlan):
     watched: list[bpy.types.Object] = field(default_factory=list)
     places: list[Point] = field(default_factory=list)
     goal_source: GoalSource | None = None
-    is_held_at: Callable[[float], bool] | None = None
+    is_held_at: Callable[[float], bool] = never
     start_source: StartSource | None = None
     joints: Joints = field(default_factory=Joints)
 

@@ -37,12 +37,11 @@ class Sequenced(NamedTuple):
 
     Attributes:
         units: The units in this order.
-        refused: Units that depend on themselves in their state, each with what that state needs:
-            they are not solved.
+        refused: Units that depend on themselves in their state: they are not solved.
     """
 
     units: list[UnitPlan]
-    refused: Needs
+    refused: set[UnitPlan]
 
 
 class Sequences:
@@ -81,7 +80,7 @@ class Sequences:
         }
         solved = [unit for unit in self._units if unit in self._needs]
         others = [unit for unit in self._units if unit not in self._needs]
-        refused: dict[UnitPlan, set[UnitPlan]] = {}
+        refused = set[UnitPlan]()
         while True:
             needs = dict(self._needs)
             for unit, needed in now.items():
@@ -91,4 +90,5 @@ class Sequences:
             except CycleError as error:
                 cycle: list[UnitPlan] = error.args[1]
                 unit = next(one for one in now if one in cycle)
-                refused[unit] = now.pop(unit)
+                refused.add(unit)
+                del now[unit]

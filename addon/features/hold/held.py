@@ -20,12 +20,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
+import bpy
+
 from fabrik_solver import WHOLE, Frame, Local, bone_frame, frame_in, inverse
 
 from ...blender.errors import ProblemError
 from ...blender.rotation import LOCATION
 from ...blender.skeleton import Point, Skeleton, skeleton_of
-from ...plan.chain_plan import ChainPlan, Snapshot
+from ...plan.chain_plan import ChainPlan, Snapshot, never
 from ...plan.pre_pass import PrePassBone
 from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
@@ -176,9 +178,9 @@ class HeldBone(PrePassBone):
 
 def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]:
     """Yield the bones of an armature that are held, and tell the chains whose targets are."""
+    kept = {rig.object: Records(rig.object)}
     for chain in chains:
-        chain.is_held_at = _held_at(chain.target)
-    records = Records(rig.object)
+        chain.is_held_at = _held_at(chain.target, kept)
     for index, hold in enumerate(holds_of(rig.object)):
         try:
             bone = bone_index(rig, hold, "bone")
@@ -197,13 +199,20 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
             continue  # The list says why (see `status`).
         if bone in rig.connected and rig.parents[bone] >= 0:
             continue
-        yield HeldBone(rig, bone, [], index=index, holders=holders, records=records)
+        yield HeldBone(rig, bone, [], index=index, holders=holders, records=kept[rig.object])
 
 
-def _held_at(target: Point | None) -> Callable[[float], bool] | None:
-    """Return a function that tells whether a target is held at a frame; None if it never is."""
+def _held_at(
+    target: Point | None, kept: dict[bpy.types.Object, Records]
+) -> Callable[[float], bool]:
+    """Return a function that tells whether a target is held at a frame.
+
+    Args:
+        target: The target.
+        kept: The records of armatures, to which those of its own are added.
+    """
     if target is None:
-        return None
+        return never
     if target.skeleton is None:
         armature, index = carrier_of(target.object) or (None, -1)
     else:
@@ -211,8 +220,8 @@ def _held_at(target: Point | None) -> Callable[[float], bool] | None:
         held = [i for i, hold in enumerate(holds_of(armature)) if hold.bone == name]
         index = held[0] if held else -1
     if armature is None or index < 0:
-        return None
-    records = Records(armature)
+        return never
+    records = kept.setdefault(armature, Records(armature))
 
     def is_held(time: float) -> bool:
         record = records.at(index, time)
