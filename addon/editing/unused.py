@@ -71,7 +71,7 @@ def remove_unused(controls: Iterable[Control]) -> None:
     while used := used_ones(left):
         left = {one: None for one in left if one not in used}
     for ob, _ in [one for one in left if not one[1]]:
-        _remove_object(ob)
+        remove_object(ob)
     for holder in dict.fromkeys(ob for ob, bone in left if bone):
         _remove_bones(holder, [name for ob, name in left if ob == holder])
 
@@ -93,7 +93,7 @@ def _remove_bones(holder: bpy.types.Object, names: Collection[str]) -> None:
     """Remove control bones, and their armature if it has no others and was added for them."""
     shapes = {pose_bones(holder)[name].custom_shape for name in names}
     if is_control(holder) and len(names) == len(pose_bones(holder)):
-        _remove_object(holder)
+        remove_object(holder)
     else:
         layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
         if layer.objects.get(holder.name) != holder:
@@ -109,7 +109,7 @@ def _remove_bones(holder: bpy.types.Object, names: Collection[str]) -> None:
             bpy.data.objects.remove(shape)
 
 
-def _remove_object(ob: bpy.types.Object) -> None:
+def remove_object(ob: bpy.types.Object) -> None:
     """Remove an object with its armature data and its actions, unless others use them."""
     data, used = ob.data, set(actions(ob))
     bpy.data.objects.remove(ob)

@@ -16,6 +16,7 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...editing.controls import edit_mode, remove_bones
 from ...editing.placing import link_beside
+from ...editing.unused import remove_object
 from ...settings.properties import settings
 from .settings import holds_of
 
@@ -119,12 +120,5 @@ def remove_carrier(ob: bpy.types.Object, armature: bpy.types.Object) -> None:
     _give_parent(ob, _parenting(armature))
     if len(holds_of(armature)):
         remove_bones(armature, [bone])
-        return
-    data, action = cast(bpy.types.Armature, armature.data), None
-    if armature.animation_data is not None:
-        action = armature.animation_data.action
-    bpy.data.objects.remove(armature)
-    if not data.users:
-        bpy.data.armatures.remove(data)
-    if action is not None and not action.users:
-        bpy.data.actions.remove(action)
+    else:
+        remove_object(armature)
