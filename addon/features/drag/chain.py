@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import pi, sqrt
 from typing import Any
 
 import bpy
@@ -11,7 +9,6 @@ import bpy
 from fabrik_solver import (
     WHOLE,
     ChainInput,
-    Cone,
     Goal,
     Limit,
     Local,
@@ -19,29 +16,20 @@ from fabrik_solver import (
     point_in,
     pose_in_world,
 )
-from fabrik_solver.core.vectors import IDENTITY, ORIGIN, Quat, Vec, add, orthonormalize
+from fabrik_solver.core.vectors import IDENTITY, ORIGIN, Vec, add, orthonormalize
 
-from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
 from ...blender.refusals import rest_problem
-from ...blender.rotation import (
-    AXIS_ANGLE,
-    PoseChannels,
-    channel_of,
-    channel_values,
-    floats,
-    quaternion,
-)
+from ...blender.rotation import PoseChannels, floats
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
+from ...editing.posing import PosedRotation
 from ...frame.evaluated import Evaluated
 from ...plan.bend_side import bend_side
 from ...settings.joint_limits import ik_settings, joint_problem, joints_of
 
 SOLVER, ITERATIONS, TOLERANCE = "FABRIK", 20, 1e-5
-
-LOCKED, FREE = (0.0, 0.0), (-pi, pi)
 
 
 class ChainDrag:
@@ -73,10 +61,7 @@ class ChainDrag:
         if problem := rest_problem(armature):
             raise ProblemError(problem)
         channels = PoseChannels(pose_bones(armature))
-        self._modes = {bone: channels.modes[bone] for bone in bones}
-        self._start = {bone: channels.values(bone) for bone in bones}
-        self._turns = {bone: quaternion(self._modes[bone], self._start[bone]) for bone in bones}
-        self._locks = {bone: self._locked_axes(bone) for bone in bones}
+        self._rotations = {bone: PosedRotation(self._bone(bone)) for bone in bones}
         world = now.object.matrix_world
         self._world = matrix_frame(world)
         try:
@@ -109,7 +94,7 @@ class ChainDrag:
         for bone in bones:
             at = slice(bone * 3, bone * 3 + 3)
             location = ORIGIN if bone in rig.connected else vector(locations[at])
-            locals_.append(Local(location, self._turns[bone], vector(scales[at])))
+            locals_.append(Local(location, self._rotations[bone].turn, vector(scales[at])))
         root_parent = rig.parents[bones[0]]
         limits, stiffness = self._joints()
         return ChainInput(
@@ -136,36 +121,11 @@ class ChainDrag:
         asked = [ik_settings(bones[index]) for index, _ in joints.native]
         limits, stiffness = joints.now(asked)
         limits = limits or [None] * len(bones)
-        return [self._limit(bone, limit) for bone, limit in zip(self.bones, limits, strict=True)], (
-            stiffness
-        )
+        rotations = self._rotations.values()
+        return [one.limited(limit) for one, limit in zip(rotations, limits, strict=True)], stiffness
 
     def _bone(self, bone: int) -> Any:
         return pose_bones(self.object)[self.rig.names[bone]]
-
-    def _locked_axes(self, bone: int) -> list[int]:
-        """Return the axes that a bone must not rotate about."""
-        posed = self._bone(bone)
-        if animation.has_driver(self.object, posed, "rotation"):
-            return [0, 1, 2]
-        locks = [i for i in range(3) if posed.lock_rotation[i]]
-        if not self._is_locked_by_number(bone):
-            return locks
-        # With W locked too, a quaternion is fixed, and so is the axis of an axis-angle rotation.
-        is_locked = posed.lock_rotation_w or (locks and self._modes[bone] == AXIS_ANGLE)
-        return [0, 1, 2] if is_locked else locks
-
-    def _is_locked_by_number(self, bone: int) -> bool:
-        """Return whether the locks apply to the four elements of the channel (the default)."""
-        return self._modes[bone] <= 0 and self._bone(bone).lock_rotations_4d
-
-    def _limit(self, bone: int, limit: Limit | None) -> Limit | None:
-        """Return the limit of a bone including its locks; a joint limit replaces partial locks."""
-        locks = self._locks[bone]
-        if not locks or (limit is not None and len(locks) < 3):
-            return limit
-        x, y, z = (LOCKED if i in locks else FREE for i in range(3))
-        return Cone(x, z, y, self._turns[bone])
 
     def move_by(self, displacement: Vec) -> None:
         """Drag the tail in world space, relative to the start of the drag.
@@ -185,27 +145,8 @@ class ChainDrag:
             raise ProblemError("Too far away (single precision overflows): drag less far") from None
         if len(self.bones) > 1:  # A single bone only points at the mouse.
             self.state = posture.state
-        for bone, turn in zip(self.bones, posture.rotations, strict=True):
-            self._write(bone, self._values(bone, turn))
-
-    def _values(self, bone: int, turn: Quat) -> list[float]:
-        """Return the rotation channel of a bone, keeping locked elements."""
-        mode, start, locks = self._modes[bone], self._start[bone], self._locks[bone]
-        if turn == self._turns[bone] or len(locks) == 3:
-            return start
-        if not locks:
-            return channel_values(mode, turn, start)
-        if self._is_locked_by_number(bone):
-            return _with_locked(channel_values(mode, turn, start), start, locks)
-        euler = max(mode, 1)  # For other modes, Blender's locks apply to XYZ Euler angles.
-        near = start if mode > 0 else channel_values(euler, self._turns[bone], [0.0] * 3)
-        angles = channel_values(euler, turn, near)
-        for i in locks:
-            angles[i] = near[i]
-        return angles if mode > 0 else channel_values(mode, quaternion(euler, angles), start)
-
-    def _write(self, bone: int, values: list[float]) -> None:
-        setattr(self._bone(bone), channel_of(self._modes[bone])[0], values)
+        for rotation, turn in zip(self._rotations.values(), posture.rotations, strict=True):
+            rotation.write(turn)
 
     def confirm(self) -> str:
         """Keep the pose, and key it if auto-keying is on; return a note, which is empty here.
@@ -213,9 +154,9 @@ class ChainDrag:
         Raises:
             ProblemError: If it could not be keyed; the pose is kept.
         """
-        for bone in self.bones:
-            if len(self._locks[bone]) < 3:
-                auto_key(self._bone(bone), channel_of(self._modes[bone])[0])
+        for bone, rotation in self._rotations.items():
+            if not rotation.is_fixed:
+                auto_key(self._bone(bone), rotation.channel)
         return ""
 
     def tip(self) -> Vec:
@@ -225,19 +166,5 @@ class ChainDrag:
 
     def cancel(self) -> None:
         """Restore the FK pose of the start of the drag."""
-        for bone, values in self._start.items():
-            self._write(bone, values)
-
-
-def _with_locked(
-    quaternion: list[float], start: Sequence[float], locks: Sequence[int]
-) -> list[float]:
-    """Return a quaternion with locked elements and the norm of ``start``."""
-    kept = [i + 1 for i in locks]
-    free = [i for i in range(4) if i not in kept]
-    room = sum(number * number for number in start) - sum(start[i] * start[i] for i in kept)
-    size = sum(quaternion[i] * quaternion[i] for i in free)
-    if size == 0.0:
-        return [*start]
-    share = sqrt(max(room, 0.0) / size)
-    return [start[i] if i in kept else quaternion[i] * share for i in range(4)]
+        for rotation in self._rotations.values():
+            rotation.restore()
