@@ -25,6 +25,7 @@ from ..features import (
     rope,
     simulation,
     wave,
+    whole_body,
 )
 from ..frame import handlers
 from ..plan import registry
@@ -53,6 +54,7 @@ FEATURES = (
     continuous,
     command,
     drag,
+    whole_body,
     overlay,
 )
 """All features, in the order of their panels and of their hooks in the loop."""

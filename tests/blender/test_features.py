@@ -35,6 +35,7 @@ OPTIONAL = (
     "root_motion",
     "rope",
     "wave",
+    "whole_body",
 )
 """Not bake and simulation, which others stand on, and the constraint itself."""
 

@@ -5,10 +5,13 @@ This works without a window. Cancelling a drag restores all values exactly.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from math import dist
+from typing import Protocol
 
 import bpy
+
+from fabrik_solver.core.vectors import Mat3, Vec
 
 from ...blender.errors import ProblemError
 from ...blender.messages import msg, recalled
@@ -22,7 +25,49 @@ from ...settings.properties import settings
 from .chain import ChainDrag
 from .target import TargetDrag
 
-Drag = TargetDrag | ChainDrag
+
+class Drag(Protocol):
+    """A drag of a bone.
+
+    Attributes:
+        place: Location of the dragged point at the start of the drag, in world space.
+        axes: Unit axes of what is dragged in world space, in columns.
+        name: Name of what is dragged.
+        tip_start: Location of what follows at the start of the drag, in world space.
+    """
+
+    place: Vec
+    axes: Mat3
+    name: str
+    tip_start: Vec
+
+    @property
+    def state(self) -> str:
+        """The state of what follows."""
+        ...
+
+    def move_by(self, displacement: Vec) -> None:
+        """Drag in world space, relative to the start of the drag."""
+        ...
+
+    def confirm(self) -> str:
+        """Keep the pose, and key it if auto-keying is on; return a note for the user."""
+        ...
+
+    def tip(self) -> Vec:
+        """Return the evaluated location of what follows, in world space."""
+        ...
+
+    def cancel(self) -> None:
+        """Restore the values of the start of the drag."""
+        ...
+
+
+WAYS: list[Callable[[bpy.types.Object, str, bool], Drag | None]] = []
+"""Other ways to drag a bone of an armature, which features add; each may leave it to the next.
+
+The last argument is whether the user has asked for the whole body.
+"""
 
 WHY_SHORT = {
     "OUT_OF_REACH": msg("it is out of reach"),
@@ -44,6 +89,7 @@ def begin(
     bone: str,
     selected: Collection[str] = (),
     as_fk: bool = False,
+    whole_body: bool = False,
 ) -> Drag:
     """Start dragging a bone.
 
@@ -57,6 +103,7 @@ def begin(
         bone: The bone.
         selected: The selected bones of the armature.
         as_fk: Whether a hand at the tip of a chain is posed in FK instead.
+        whole_body: Whether the whole body follows, where it can.
 
     Raises:
         ProblemError: If it cannot be dragged.
@@ -72,6 +119,10 @@ def begin(
             name=bone,
             object=armature.name,
         )
+    for way in () if as_fk else WAYS:
+        dragged = way(armature, bone, whole_body)
+        if dragged is not None:
+            return dragged
     chains = [chain for chain in chains_in(armature) if is_on(chain)]
     chain = _posing(chains, rig.index[bone])
     if chain is None and not as_fk:

@@ -93,6 +93,13 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
 
+    whole_body: bool = defined(
+        "Whole Body",
+        "Let the whole body follow the bone, on the feet that stand. Where bones are pinned, it "
+        "does so in any case",
+        options={"SKIP_SAVE"},
+    )
+
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Drag by `value`."""
         picked = self._named(context)
@@ -101,7 +108,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         dragged = None
         try:
             selected = PoseSelection(context).selected_bones(picked[0])
-            dragged = drag.begin(*picked, selected, self.as_fk)
+            dragged = drag.begin(*picked, selected, self.as_fk, self.whole_body)
             dragged.move_by(vector(self.value))
         except ProblemError as problem:
             if dragged is not None:
@@ -176,7 +183,8 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
                 return {"CANCELLED"}
         armature, bone = picked
         try:
-            dragged = drag.begin(armature, bone, selection.selected_bones(armature), self.as_fk)
+            selected = selection.selected_bones(armature)
+            dragged = drag.begin(armature, bone, selected, self.as_fk, self.whole_body)
         except ProblemError as problem:
             self.report({"ERROR"}, shown(str(problem)))
             return {"CANCELLED"}

@@ -1,0 +1,26 @@
+"""The whole body follows a bone that is dragged, and pinned bones stay."""
+
+from ...plan.registry import Feature
+from ...settings.definitions import ItemList, defined, group
+from . import operators
+from .settings import FabrikPin, FabrikWholeBody
+
+FEATURE = Feature(
+    groups=(FabrikPin, FabrikWholeBody),
+    armature={
+        "pins": (
+            ItemList[FabrikPin],
+            defined(
+                "FABRIK Pins",
+                "Bones that stay where they are while others are dragged",
+                override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
+            ),
+        ),
+        "whole_body": (
+            FabrikWholeBody,
+            group("FABRIK Whole Body", "How the body follows a bone that is dragged"),
+        ),
+    },
+)
+
+PARTS = (operators,)

@@ -1,0 +1,258 @@
+"""Dragging a bone, which the whole body follows while pinned bones stay."""
+
+from __future__ import annotations
+
+import bpy
+
+from fabrik_solver import inverse, point_in
+from fabrik_solver.core.vectors import (
+    IDENTITY,
+    ORIGIN,
+    QUAT_IDENTITY,
+    Vec,
+    add,
+    dot,
+    mat_apply,
+    orthonormalize,
+)
+from fabrik_solver.core.whole_body import DRAGGED, PINNED, SOFT, Balance, WholeBodyGoal
+
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
+from ...blender.keying import auto_key
+from ...blender.refusals import rest_problem
+from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
+from .body import PosedBody, Wanted
+from .roles import STANDING, Roles, roles_of
+from .settings import BODY_PART, BONE, BOTH, body_settings, pins_of
+
+REACHED = 1e-4
+"""The largest miss of the dragged point that counts as reached, as a fraction of the body."""
+
+FREE_WEIGHTS: Vec = (1.0, 1.0, 1.0)
+
+
+class Pin:
+    """A bone that is pinned during a drag.
+
+    Attributes:
+        bone: The index of the bone.
+        is_oriented: Whether its rotation is pinned too.
+        location_weights: How strictly its location is, along the axes of the armature.
+        rotation_weights: How strictly its rotation is, about them.
+    """
+
+    def __init__(
+        self,
+        bone: int,
+        is_oriented: bool,
+        location_weights: Vec = FREE_WEIGHTS,
+        rotation_weights: Vec = FREE_WEIGHTS,
+    ) -> None:
+        self.bone = bone
+        self.is_oriented = is_oriented
+        self.location_weights = location_weights
+        self.rotation_weights = rotation_weights
+
+
+def begin(armature: bpy.types.Object, bone: str, whole_body: bool) -> WholeBodyDrag | None:
+    """Start dragging a bone with the whole body, if bones are pinned or it is asked for.
+
+    Raises:
+        ProblemError: If it cannot be dragged.
+    """
+    pinned = [pin for pin in pins_of(armature) if pin.bone in pose_bones(armature)]
+    if not pinned and not whole_body:
+        return None
+    if problem := rest_problem(armature):
+        raise ProblemError(problem)
+    return WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), armature, bone)
+
+
+class WholeBodyDrag:
+    """A drag of a bone that the whole body follows.
+
+    Attributes:
+        place: Location of the dragged point at the start of the drag, in world space.
+        axes: The bone's unit axes in world space, in columns.
+        name: Name of the bone.
+        tip_start: The same as `place`.
+        state: Whether the point is where it was dragged.
+    """
+
+    def __init__(
+        self, depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone: str
+    ) -> None:
+        """Start dragging a bone.
+
+        Raises:
+            ProblemError: If it cannot be dragged.
+        """
+        rig = skeleton_of(armature)
+        self.object, self.name, self._bone = armature, bone, rig.index[bone]
+        self._roles = roles_of(armature)
+        self._pins = self._pinned()
+        pulled = [self._bone, *(pin.bone for pin in self._pins)]
+        clavicle = body_settings(armature).clavicle
+        self._posed = PosedBody(depsgraph, armature, self._roles, pulled, clavicle)
+        below = rig.below({self._posed.root})
+        self._pins = [pin for pin in self._pins if pin.bone in below]
+        is_free = bool(self._pins) or self._bone == self._posed.root
+        self._body = self._posed.body(is_free)
+        evaluated = armature.evaluated_get(depsgraph)
+        self._world = matrix_frame(evaluated.matrix_world)
+        try:
+            self._to_armature = inverse(self._world)[0]
+        except ValueError:
+            raise ProblemError(
+                "“{object}” has zero scale or an invalid transform: change its scale",
+                object=armature.name,
+            ) from None
+        self._start = self._posed.point_of(self._bone)
+        self._end = self._posed.in_bone(self._bone, self._start)
+        self.place = self.tip_start = point_in(self._world, self._start)
+        bone_axes = matrix3(evaluated.matrix_world @ pose_bones(evaluated)[bone].matrix)
+        self.axes = orthonormalize(bone_axes) or IDENTITY
+        self.state = "REACHED"
+        self._held = self._goals()
+
+    def _pinned(self) -> list[Pin]:
+        """Return what is pinned; if nothing is, the feet that stand are."""
+        rig = skeleton_of(self.object)
+        pins = [
+            Pin(
+                rig.index[pin.bone],
+                pin.kind == BOTH,
+                vector(pin.location_weights),
+                vector(pin.rotation_weights),
+            )
+            for pin in pins_of(self.object)
+            if pin.bone in rig.index
+        ]
+        if not pins:
+            feet = standing_feet(self.object, self._roles)
+            pins = [Pin(rig.index[name], True) for name in feet if name != self.name]
+        return pins
+
+    def _goals(self) -> list[Wanted]:
+        """Return all goals but the dragged one, which do not change during the drag."""
+        posed, roles = self._posed, self._roles
+        wanted: list[Wanted] = []
+        for pin in self._pins:
+            is_dragged = pin.bone == self._bone
+            if is_dragged and not pin.is_oriented:
+                continue
+            point = posed.point_of(pin.bone)
+            goal = WholeBodyGoal(
+                posed.joint_of(pin.bone),
+                point,
+                DRAGGED if is_dragged else PINNED,
+                location=None if is_dragged else point,
+                location_weights=pin.location_weights,
+                rotation=QUAT_IDENTITY if pin.is_oriented else None,
+                rotation_weights=pin.rotation_weights,
+            )
+            wanted.append(Wanted(pin.bone, goal))
+        index = posed.rig.index
+        goals = {one.bone for one in wanted if one.goal.rotation is not None} | {self._bone}
+        if roles.head in index and index[roles.head] not in goals:
+            wanted.append(self._soft(index[roles.head], FREE_WEIGHTS))
+        if roles.chest in index and self.name in (roles.hips, *roles.feet):
+            x, y, z = roles.up
+            level = (1.0 - x * x, 1.0 - y * y, 1.0 - z * z)
+            wanted.append(self._soft(index[roles.chest], level))
+        return wanted
+
+    def _soft(self, bone: int, weights: Vec) -> Wanted:
+        posed = self._posed
+        goal = WholeBodyGoal(
+            posed.joint_of(bone),
+            posed.point_of(bone),
+            SOFT,
+            rotation=QUAT_IDENTITY,
+            rotation_weights=weights,
+        )
+        return Wanted(bone, goal)
+
+    def move_by(self, displacement: Vec) -> None:
+        """Drag the bone in world space, relative to the start of the drag.
+
+        Raises:
+            ProblemError: If that overflows.
+        """
+        if displacement == ORIGIN:
+            self.cancel()
+            return
+        posed, start = self._posed, self._start
+        there = add(start, mat_apply(self._to_armature, displacement))
+        joint = posed.joint_of(self._bone)
+        goal = WholeBodyGoal(joint, start, DRAGGED, location=there)
+        try:
+            pose = posed.solve(self._body, [Wanted(self._bone, goal), *self._held], self._balance())
+        except (ValueError, ArithmeticError):
+            raise ProblemError("Too far away (single precision overflows): drag less far") from None
+        self.state = "REACHED" if pose.misses[0] <= REACHED * posed.size else "OUT_OF_REACH"
+        posed.write(pose)
+
+    def _balance(self) -> Balance | None:
+        """Return what the centre of mass stays above; None if it need not."""
+        if not body_settings(self.object).use_balance:
+            return None
+        corners = support_of(self.object, self._posed.rig.names, self._pins)
+        return Balance(corners, self._roles.up) if corners else None
+
+    def confirm(self) -> str:
+        """Keep the pose, and key it if auto-keying is on; return a note, which is empty here.
+
+        Raises:
+            ProblemError: If it could not be keyed; the pose is kept.
+        """
+        for owner, name in self._posed.channels(self._keyed()):
+            auto_key(owner, name)
+        return ""
+
+    def _keyed(self) -> set[int]:
+        """Return the bones that auto-keying keys."""
+        posed, keying = self._posed, body_settings(self.object).keying
+        if keying == BONE:
+            return {self._bone}
+        if keying == BODY_PART:
+            parts = self._roles.parts
+            part = parts.get(self.name, "")
+            return {self._bone} | {
+                bone for bone in posed.bones if part and parts.get(posed.rig.names[bone]) == part
+            }
+        return {*posed.bones}
+
+    def tip(self) -> Vec:
+        """Return the evaluated point, in world space."""
+        armature = self.object.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        frame = matrix_frame(armature.matrix_world @ pose_bones(armature)[self.name].matrix)
+        return point_in(frame, self._end)
+
+    def cancel(self) -> None:
+        """Restore the FK pose of the start of the drag."""
+        self.state = "REACHED"
+        self._posed.restore()
+
+
+def standing_feet(armature: bpy.types.Object, roles: Roles) -> list[str]:
+    """Return the feet that are about as low as the lowest one."""
+    bones, up = pose_bones(armature), roles.up
+    lowest: dict[str, float] = {}
+    for name in roles.feet:
+        below = (bones[name], *bones[name].children_recursive)
+        lowest[name] = min(dot(vector(end), up) for one in below for end in (one.head, one.tail))
+    floor = min(lowest.values(), default=0.0) + STANDING * roles.size
+    return [name for name, height in lowest.items() if height <= floor]
+
+
+def support_of(armature: bpy.types.Object, names: list[str], pins: list[Pin]) -> list[Vec]:
+    """Return the corners of what pinned bones stand on: the ends of them and those below them."""
+    bones = pose_bones(armature)
+    corners: list[Vec] = []
+    for pin in pins:
+        bone = bones[names[pin.bone]]
+        for one in (bone, *bone.children_recursive):
+            corners += [vector(one.head), vector(one.tail)]
+    return corners

@@ -1,0 +1,159 @@
+"""What the bones of a body are to it: which bend, which are stiff, and where they are dragged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import dist
+from typing import Final
+
+import bpy
+
+from fabrik_solver.motion.anatomy import Limb
+
+from ...blender.character import Character, character_of
+
+SPINE: Final = 4.0
+"""The stiffness of the whole spine, of which each bone bends by its length; a limb's bone has 1."""
+
+NECK: Final = 2.0
+PELVIS: Final = 4.0
+CLAVICLE: Final = 4.0
+
+STANDING: Final = 0.05
+"""How much higher than the lowest foot one stands, as a fraction of the character's size."""
+
+MASSES: Final = {
+    "TRUNK": 0.435,
+    "HEAD": 0.069,
+    "ARM": (0.027, 0.016, 0.006),
+    "LEG": (0.142, 0.043, 0.014),
+}
+"""The shares of the mass of a person: of the trunk and the head, and of the first and second half
+and the end of a limb (P. de Leva, “Adjustments to Zatsiorsky-Seluyanov's segment inertia
+parameters”, 1996)."""
+
+
+@dataclass
+class Roles:
+    """The bones of a body, by name.
+
+    Attributes:
+        hips: The bone that carries the legs; empty if there is none.
+        chest: The bone of the spine that carries the arms; empty if there is none.
+        head: The head; empty if there is none.
+        hands: The hands and front feet of arms.
+        feet: The feet of legs.
+        stiffness: The stiffness of bones that differ from 1.
+        rigid: The bones that only carry others.
+        hinges: The bones below elbows and knees.
+        follows: The upper arm whose swing a clavicle shares.
+        masses: The masses of bones, as shares of the whole.
+        parts: The part of the body that a bone belongs to.
+        up: The direction up, in the space of the armature.
+        size: The size of the character in that space; 0 if none is recognized.
+    """
+
+    hips: str = ""
+    chest: str = ""
+    head: str = ""
+    hands: list[str] = field(default_factory=list)
+    feet: list[str] = field(default_factory=list)
+    stiffness: dict[str, float] = field(default_factory=dict)
+    rigid: set[str] = field(default_factory=set)
+    hinges: set[str] = field(default_factory=set)
+    follows: dict[str, str] = field(default_factory=dict)
+    masses: dict[str, float] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
+    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    size: float = 0.0
+
+    @property
+    def ends(self) -> list[str]:
+        """The bones that are dragged and pinned at their heads."""
+        return [name for name in (*self.hands, *self.feet, self.head, self.hips) if name]
+
+
+def roles_of(armature: bpy.types.Object) -> Roles:
+    """Return the roles of the bones of an armature, as its character is recognized."""
+    return _Finder(character_of(armature)).roles
+
+
+class _Finder:
+    """Finds the roles in a recognized character."""
+
+    def __init__(self, character: Character) -> None:
+        self.character, self.names = character, character.names
+        x, y, z = character.up
+        self.roles = Roles(up=(x, y, z), size=character.size)
+        anatomy = character.anatomy
+        if anatomy.hips < 0 and anatomy.head < 0 and not anatomy.limbs:
+            return
+        trunks = [limb.trunk for limb in anatomy.limbs if limb.trunk in anatomy.spine]
+        chest = max(map(anatomy.spine.index, trunks), default=len(anatomy.spine) - 1)
+        self._trunk(anatomy.hips, anatomy.spine[: chest + 1])
+        self._neck(anatomy.spine[chest + 1 :], anatomy.head)
+        for limb in anatomy.limbs:
+            self._limb(limb)
+
+    def _length(self, bone: int, after: int) -> float:
+        return dist(self.character.bones[bone].head, self.character.bones[after].head)
+
+    def _share(self, bones: list[int], end: int, stiffness: float) -> None:
+        """Share the stiffness of a part among its bones: a longer one bends more."""
+        chain = [*bones, end] if end >= 0 else bones
+        lengths = [self._length(a, b) for a, b in pairwise(chain)]
+        if len(lengths) < len(bones):
+            lengths.append(lengths[-1] if lengths else 1.0)
+        whole = sum(lengths)
+        for bone, length in zip(bones, lengths, strict=True):
+            if length > 0.0:
+                self.roles.stiffness[self.names[bone]] = stiffness * whole / length
+            else:
+                self.roles.rigid.add(self.names[bone])
+
+    def _trunk(self, hips: int, spine: tuple[int, ...]) -> None:
+        roles, names = self.roles, self.names
+        bones = [bone for bone in spine if bone != hips]
+        above = (*self.character.anatomy.spine[len(spine) :], self.character.anatomy.head)
+        self._share(bones, above[0], SPINE)
+        if bones:
+            roles.chest = names[bones[-1]]
+        if hips >= 0:
+            roles.hips = names[hips]
+            roles.stiffness[roles.hips] = PELVIS
+        trunk = [*([hips] if hips >= 0 else []), *bones]
+        for bone in trunk:
+            roles.parts[names[bone]] = "TRUNK"
+            roles.masses[names[bone]] = MASSES["TRUNK"] / len(trunk)  # type: ignore[operator]
+
+    def _neck(self, neck: tuple[int, ...], head: int) -> None:
+        if head < 0:
+            return
+        self._share([*neck, head], -1, NECK)
+        self.roles.head = self.names[head]
+        self.roles.masses[self.roles.head] = MASSES["HEAD"]  # type: ignore[assignment]
+        for bone in (*neck, head):
+            self.roles.parts[self.names[bone]] = "HEAD"
+
+    def _limb(self, limb: Limb) -> None:
+        roles, names = self.roles, self.names
+        part = f"{limb.kind} {limb.side}  {names[limb.bones[0]]}"
+        for bone in (*limb.carriers, *limb.bones, limb.end, limb.toe):
+            if bone >= 0:
+                roles.parts[names[bone]] = part
+        roles.rigid.update(names[bone] for bone in (*limb.carriers, *limb.halves))
+        if limb.kind == "ARM" and limb.carriers:
+            clavicle = names[limb.carriers[-1]]
+            roles.rigid.discard(clavicle)
+            roles.follows[clavicle] = names[limb.bones[0]]
+            roles.stiffness[clavicle] = CLAVICLE
+        joints = [bone for bone in limb.bones if bone not in limb.halves]
+        roles.hinges.update(names[bone] for bone in joints[1:])
+        shares: tuple[float, ...] = MASSES[limb.kind]  # type: ignore[assignment]
+        whole = dict(zip(joints[:2], shares, strict=False))
+        if limb.end >= 0:
+            whole[limb.end] = shares[2]
+            ends = roles.hands if limb.kind == "ARM" else roles.feet
+            ends.append(names[limb.end])
+        roles.masses.update({names[bone]: mass for bone, mass in whole.items()})

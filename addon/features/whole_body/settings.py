@@ -1,0 +1,98 @@
+"""The settings of whole bodies: which bones are pinned, and how the body follows."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import bpy
+
+from fabrik_solver.core.vectors import Vec
+
+from ...settings.definitions import FACTOR, OVERRIDABLE, ItemList, defined
+from ...settings.properties import settings
+
+LOCATION, BOTH, NONE = "LOCATION", "BOTH", "NONE"
+
+PIN_ITEMS = (
+    (LOCATION, "Location", "The bone stays where it is, and may rotate", 0),
+    (BOTH, "Location and Rotation", "The bone stays where it is, with its orientation", 1),
+)
+
+FULL_BODY, BODY_PART, BONE = "FULL_BODY", "BODY_PART", "BONE"
+
+KEYING_ITEMS = (
+    (FULL_BODY, "Full Body", "All bones of the body", 0),
+    (BODY_PART, "Body Part", "The bones of the limb, trunk or head that is dragged", 1),
+    (BONE, "Bone", "The dragged bone only", 2),
+)
+
+CLAVICLE_SHARE = 0.11
+"""The share of a clavicle in the rotation of a raised arm, as measured in captures."""
+
+OPTIONS: dict[str, Any] = {"options": set(), "override": OVERRIDABLE}
+WEIGHTS: dict[str, Any] = {**OPTIONS, "default": (1.0, 1.0, 1.0), "min": 0.0, "max": 1.0}
+
+
+class FabrikPin(bpy.types.PropertyGroup):
+    """A bone that stays where it is while others are dragged."""
+
+    bone: str = defined("Bone", "Bone that is pinned", **OPTIONS)
+    kind: str = defined("Pin", "What of the bone is pinned", items=PIN_ITEMS, **OPTIONS)
+    location_weights: Vec = defined(
+        "Location",
+        "How strictly it stays along each axis of the armature: 0 lets it slide",
+        subtype="XYZ",
+        **WEIGHTS,
+    )
+    rotation_weights: Vec = defined(
+        "Rotation",
+        "How strictly it keeps its orientation about each axis of the armature: 0 lets it turn",
+        subtype="XYZ",
+        **WEIGHTS,
+    )
+
+
+class FabrikWholeBody(bpy.types.PropertyGroup):
+    """How the body follows a bone that is dragged."""
+
+    use_balance: bool = defined(
+        "Balance", "Keep the center of mass above what is pinned", **OPTIONS
+    )
+    clavicle: float = defined(
+        "Clavicle",
+        "Share of the clavicle in the rotation of an arm",
+        default=CLAVICLE_SHARE,
+        **FACTOR,
+        **OPTIONS,
+    )
+    keying: str = defined(
+        "Keying", "Bones that Auto Keying keys after a drag", items=KEYING_ITEMS, **OPTIONS
+    )
+
+
+def pins_of(armature: bpy.types.ID) -> ItemList[FabrikPin]:
+    """Return the pins of an armature object."""
+    return cast(Any, settings(armature)).pins
+
+
+def body_settings(armature: bpy.types.ID) -> FabrikWholeBody:
+    """Return the settings of the body of an armature object."""
+    return cast(Any, settings(armature)).whole_body
+
+
+def pin_kind(armature: bpy.types.Object, bone: str) -> str:
+    """Return what of a bone is pinned."""
+    return next((pin.kind for pin in pins_of(armature) if pin.bone == bone), NONE)
+
+
+def set_pin(armature: bpy.types.Object, bone: str, kind: str) -> None:
+    """Pin a bone, or free it; the weights of a pin that it has already are kept."""
+    pins = pins_of(armature)
+    index = next((i for i, pin in enumerate(pins) if pin.bone == bone), -1)
+    if kind == NONE:
+        if index >= 0:
+            pins.remove(index)
+        return
+    pin = pins[index] if index >= 0 else pins.add()
+    pin.name = pin.bone = bone
+    pin.kind = kind
