@@ -1,0 +1,432 @@
+"""An articulated body: its bones at the press, what is wanted of them, and where a pose puts them.
+
+Everything is in one space with one unit of length; rotations are unit quaternions. Inside, lengths
+are in sizes of the body, about its first root.
+"""
+
+from collections.abc import Sequence
+from math import atan2, cos, sin, sqrt
+from typing import Final, final
+
+from .limits import Limit
+from .vectors import (
+    ORIGIN,
+    QUAT_IDENTITY,
+    Quat,
+    Vec,
+    add,
+    cross,
+    dot,
+    length,
+    quat_exp,
+    quat_product,
+    quat_unit,
+    rotate,
+    scaled,
+    sub,
+)
+
+PINNED: Final = 0
+DRAGGED: Final = 1
+TARGET: Final = 2
+SOFT: Final = 3
+
+START_BEND: Final = 0.1
+"""The bend from which the search for a straight limb begins, in radians."""
+
+SHARED: Final = 30.0
+"""How many times as stiff a joint is against leaving its share of another's swing."""
+
+
+@final
+class WholeBodyJoint:
+    """A bone of the body.
+
+    Everything is in one space with one unit of length; rotations are unit quaternions.
+
+    Attributes:
+        parent: Index of the parent, which comes before it; below 0 for a root.
+        head: Its pivot at the press.
+        axes: Its axes at the press.
+        is_free: Whether it moves as well as rotates; only a root can.
+        inherits: Whether it rotates with its parent; otherwise it only moves with it.
+        stiffness: The weight of its squared angle.
+        limit: The rotations that it may have.
+        rotation: Its rotation at the press, in the axes of the limit.
+        preferred: The axis about which it bends when its limb is compressed, in its own axes.
+        follows: The descendant whose swing it takes a share of; below 0 if none.
+        share: The share of the rotation of both that it takes, from 0 to below 1.
+        mass: Its mass.
+        centre: Its centre of mass at the press.
+    """
+
+    __slots__ = (
+        "axes",
+        "centre",
+        "follows",
+        "head",
+        "inherits",
+        "is_free",
+        "limit",
+        "mass",
+        "parent",
+        "preferred",
+        "rotation",
+        "share",
+        "stiffness",
+    )
+    parent: int
+    head: Vec
+    axes: Quat
+    is_free: bool
+    inherits: bool
+    stiffness: float
+    limit: Limit | None
+    rotation: Quat
+    preferred: Vec
+    follows: int
+    share: float
+    mass: float
+    centre: Vec
+
+    def __init__(
+        self,
+        parent: int,
+        head: Vec,
+        axes: Quat,
+        *,
+        is_free: bool = False,
+        inherits: bool = True,
+        stiffness: float = 1.0,
+        limit: Limit | None = None,
+        rotation: Quat = QUAT_IDENTITY,
+        preferred: Vec = ORIGIN,
+        follows: int = -1,
+        share: float = 0.0,
+        mass: float = 0.0,
+        centre: Vec = ORIGIN,
+    ) -> None:
+        """Take what is known of the bone at the press."""
+        self.parent = parent
+        self.head = head
+        self.axes = axes
+        self.is_free = is_free
+        self.inherits = inherits
+        self.stiffness = stiffness
+        self.limit = limit
+        self.rotation = rotation
+        self.preferred = preferred
+        self.follows = follows
+        self.share = share
+        self.mass = mass
+        self.centre = centre
+
+
+@final
+class WholeBodyGoal:
+    """What is wanted of a point of a bone.
+
+    Attributes:
+        joint: Index of the bone.
+        point: The point at the press.
+        rank: PINNED, DRAGGED, TARGET or SOFT: the lower is strict before the higher.
+        location: Where the point is wanted; None if it does not matter.
+        location_weights: How much that counts along each axis of the space.
+        rotation: The rotation since the press that is wanted; None if it does not matter.
+        rotation_weights: How much that counts about each axis of the space.
+        weight: How much it counts within its rank.
+    """
+
+    __slots__ = (
+        "joint",
+        "location",
+        "location_weights",
+        "point",
+        "rank",
+        "rotation",
+        "rotation_weights",
+        "weight",
+    )
+    joint: int
+    point: Vec
+    rank: int
+    location: Vec | None
+    location_weights: Vec
+    rotation: Quat | None
+    rotation_weights: Vec
+    weight: float
+
+    def __init__(
+        self,
+        joint: int,
+        point: Vec,
+        rank: int,
+        *,
+        location: Vec | None = None,
+        location_weights: Vec = (1.0, 1.0, 1.0),
+        rotation: Quat | None = None,
+        rotation_weights: Vec = (1.0, 1.0, 1.0),
+        weight: float = 1.0,
+    ) -> None:
+        """Take what is wanted."""
+        self.joint = joint
+        self.point = point
+        self.rank = rank
+        self.location = location
+        self.location_weights = location_weights
+        self.rotation = rotation
+        self.rotation_weights = rotation_weights
+        self.weight = weight
+
+
+@final
+class Balance:
+    """That the centre of mass stays above an area.
+
+    Attributes:
+        corners: What the body stands on; the area is the convex hull.
+        up: The unit direction up.
+    """
+
+    __slots__ = ("corners", "up")
+    corners: list[Vec]
+    up: Vec
+
+    def __init__(self, corners: Sequence[Vec], up: Vec) -> None:
+        """Take the corners and the direction."""
+        self.corners = list(corners)
+        self.up = up
+
+
+@final
+class Placement:
+    """A pose of the body, as it is searched for.
+
+    Attributes:
+        moved: How far each joint that is free has moved since the press.
+        turns: The rotation of each joint since the press, in its own axes at the press.
+        heads: The pivots.
+        axes: The axes of the joints.
+        changes: The rotation of each bone since the press.
+    """
+
+    __slots__ = ("axes", "changes", "heads", "moved", "turns")
+    moved: list[Vec]
+    turns: list[Quat]
+    heads: list[Vec]
+    axes: list[Quat]
+    changes: list[Quat]
+
+    def __init__(self, moved: list[Vec], turns: list[Quat]) -> None:
+        """Take what is searched for; `Articulation.place` finds the rest."""
+        self.moved = moved
+        self.turns = turns
+        self.heads = []
+        self.axes = []
+        self.changes = []
+
+
+@final
+class Articulation:
+    """The bones, and those of them that some goals can move.
+
+    Attributes:
+        joints: The bones, parents first.
+        heads: Their pivots at the press.
+        moving: Whether a goal is on a bone or below it.
+        order: The indices of those bones.
+        follower: For each joint, the one that takes a share of its swing; -1 if none.
+        mass: The mass of all bones.
+    """
+
+    __slots__ = ("follower", "heads", "joints", "mass", "moving", "order", "origin", "size")
+    joints: list[WholeBodyJoint]
+    heads: list[Vec]
+    moving: list[bool]
+    order: list[int]
+    follower: list[int]
+    mass: float
+    origin: Vec
+    size: float
+
+    def __init__(
+        self, joints: list[WholeBodyJoint], ends: Sequence[int], origin: Vec, size: float
+    ) -> None:
+        """Take the bones.
+
+        Args:
+            joints: The bones, parents first.
+            ends: The bones that goals are on.
+            origin: What becomes the origin.
+            size: What becomes the unit of length.
+        """
+        self.joints = joints
+        self.origin = origin
+        self.size = size
+        self.heads = [self.inward(joint.head) for joint in joints]
+        self.moving = [False] * len(joints)
+        for end in ends:
+            for index in self.path(end):
+                self.moving[index] = True
+        self.order = [index for index in range(len(joints)) if self.moving[index]]
+        self.follower = [-1] * len(joints)
+        for index in self.order:
+            if self.is_sharing(index):
+                self.follower[joints[index].follows] = index
+        self.mass = sum(joint.mass for joint in joints)
+
+    def inward(self, point: Vec) -> Vec:
+        """Return a point of the space in sizes of the body."""
+        return scaled(sub(point, self.origin), 1.0 / self.size)
+
+    def outward(self, point: Vec) -> Vec:
+        """Return a point in sizes of the body in the space."""
+        return add(self.origin, scaled(point, self.size))
+
+    def path(self, end: int) -> list[int]:
+        """Return a bone and all above it, from the end."""
+        path: list[int] = []
+        while end >= 0:
+            path.append(end)
+            end = self.joints[end].parent
+        return path
+
+    def is_sharing(self, index: int) -> bool:
+        """Return whether a joint takes a share of the swing of another that moves."""
+        follows = self.joints[index].follows
+        return follows >= 0 and self.moving[follows]
+
+    def place(self, pose: Placement) -> None:
+        """Find where the joints are."""
+        joints, rest = self.joints, self.heads
+        heads: list[Vec] = []
+        axes: list[Quat] = []
+        changes: list[Quat] = []
+        for index, joint in enumerate(joints):
+            parent = joint.parent
+            if parent < 0:
+                head = add(rest[index], pose.moved[index])
+                carried = joint.axes
+                change = QUAT_IDENTITY
+            else:
+                change = changes[parent]
+                head = add(heads[parent], rotate(change, sub(rest[index], rest[parent])))
+                if not joint.inherits:
+                    change = QUAT_IDENTITY
+                carried = quat_product(change, joint.axes)
+            heads.append(head)
+            if self.moving[index]:
+                now = quat_product(carried, pose.turns[index])
+                w, x, y, z = joint.axes
+                change = quat_product(now, (w, -x, -y, -z))
+                axes.append(now)
+            else:
+                axes.append(carried)
+            changes.append(change)
+        pose.heads = heads
+        pose.axes = axes
+        pose.changes = changes
+
+    def centre(self, pose: Placement) -> Vec:
+        """Return the centre of mass."""
+        x = y = z = 0.0
+        for index, joint in enumerate(self.joints):
+            if joint.mass > 0.0:
+                cx, cy, cz = self.centre_of(pose, index)
+                x, y, z = x + joint.mass * cx, y + joint.mass * cy, z + joint.mass * cz
+        return (x / self.mass, y / self.mass, z / self.mass)
+
+    def centre_of(self, pose: Placement, index: int) -> Vec:
+        """Return the centre of mass of one bone."""
+        joint = self.joints[index]
+        lever = scaled(sub(joint.centre, joint.head), 1.0 / self.size)
+        return add(pose.heads[index], rotate(pose.changes[index], lever))
+
+    def start(self, points: dict[int, Vec]) -> Placement:
+        """Return the pose at the press, within the limits, with straight limbs slightly bent.
+
+        Args:
+            points: Where on the last bones the goals are.
+        """
+        turns = [QUAT_IDENTITY] * len(self.joints)
+        following = dict(points)
+        for index in self.order:
+            parent = self.joints[index].parent
+            if parent >= 0:
+                following[parent] = self.heads[index]
+        for index in self.order:
+            joint = self.joints[index]
+            if joint.preferred != ORIGIN and joint.parent >= 0:
+                before = sub(self.heads[index], self.heads[joint.parent])
+                after = sub(following[index], self.heads[index])
+                bend = atan2(length(cross(before, after)), dot(before, after))
+                if bend < START_BEND:
+                    turns[index] = quat_exp(scaled(joint.preferred, START_BEND - bend))
+            turns[index] = self.within(index, turns[index])
+        placement = Placement([ORIGIN] * len(self.joints), turns)
+        self.place(placement)
+        return placement
+
+    def within(self, index: int, turn: Quat) -> Quat:
+        """Return the allowed rotation since the press that is nearest to one."""
+        joint = self.joints[index]
+        if joint.limit is None:
+            return turn
+        wanted = quat_product(joint.rotation, turn)
+        allowed = joint.limit.nearest(wanted)
+        w, x, y, z = joint.rotation
+        return quat_unit(quat_product((w, -x, -y, -z), allowed))
+
+    def stiffness_of(self, index: int) -> float:
+        """Return the stiffness of a joint against what it does not share."""
+        joint = self.joints[index]
+        if joint.follows >= 0 and self.moving[joint.follows]:
+            return joint.stiffness * SHARED
+        return joint.stiffness
+
+    def strain_of(self, pose: Placement, index: int) -> Vec:
+        """Return the rotation of a joint that its stiffness resists, as a rotation vector."""
+        joint = self.joints[index]
+        turn = rotation_vector(pose.turns[index])
+        if joint.follows < 0 or not self.moving[joint.follows]:
+            return turn
+        x, _, z = rotation_vector(pose.turns[joint.follows])
+        return sub(turn, self.shared(index, (x, 0.0, z)))
+
+    def shared(self, index: int, swing: Vec) -> Vec:
+        """Return what a joint takes of the swing of the one it follows, in its own axes."""
+        joint = self.joints[index]
+        ratio = joint.share / (1.0 - joint.share)
+        w, x, y, z = joint.axes
+        across = quat_product((w, -x, -y, -z), self.joints[joint.follows].axes)
+        return scaled(rotate(across, swing), ratio)
+
+
+def rotation_vector(turn: Quat) -> Vec:
+    """Return the rotation vector of a unit quaternion, of a length of at most π."""
+    w, x, y, z = turn
+    sine = sqrt(x * x + y * y + z * z)
+    if sine < 1e-12:
+        share = 2.0 if w >= 0.0 else -2.0
+    elif w < 0.0:
+        share = -2.0 * atan2(sine, -w) / sine
+    else:
+        share = 2.0 * atan2(sine, w) / sine
+    return (x * share, y * share, z * share)
+
+
+def grown_by(turn: Vec, own: Vec) -> Vec:
+    """Return how a rotation vector changes while its rotation goes on about an axis of its own.
+
+    It is the inverse of the right Jacobian of SO(3): J. Solà, “A micro Lie theory”, 2018, (144).
+    """
+    angle = length(turn)
+    if angle < 1e-6:
+        return add(own, scaled(cross(turn, own), 0.5))
+    half = 0.5 * angle
+    sine = sin(half)
+    factor = 1.0 / (angle * angle)
+    if sine > 1e-9:
+        factor -= cos(half) / (2.0 * angle * sine)
+    twice = cross(turn, cross(turn, own))
+    return add(add(own, scaled(cross(turn, own), 0.5)), scaled(twice, factor))

@@ -1,0 +1,91 @@
+"""The linear system of an articulated body, solved from the ends to the root without filling up.
+
+Only degrees of freedom of which one is an ancestor of the other are coupled: R. Featherstone,
+“Rigid Body Dynamics Algorithms”, 2008, §6.4 and §6.5.
+"""
+
+from typing import final
+
+from .vectors import ORIGIN, Vec
+
+
+@final
+class JointSystem:
+    """The degrees of freedom of a pose, parents first, and a symmetric matrix over them.
+
+    Attributes:
+        owners: The bone of each.
+        axes: The axis that it rotates about, in the bone's own axes; zero where the root moves.
+        spins: Its angular velocity in the space.
+        slides: Its velocity at the origin of the space.
+        chains: It and its ancestors, from itself.
+        rows: The matrix between it and each of its chain.
+    """
+
+    __slots__ = ("axes", "chains", "owners", "rows", "slides", "spins")
+    owners: list[int]
+    axes: list[Vec]
+    spins: list[Vec]
+    slides: list[Vec]
+    chains: list[list[int]]
+    rows: list[list[float]]
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self.owners = []
+        self.axes = []
+        self.spins = []
+        self.slides = []
+        self.chains = []
+        self.rows = []
+
+    def append(self, owner: int, axis: Vec, spin: Vec, slide: Vec, parent: int) -> int:
+        """Add a degree of freedom below another one, -1 for none; return its index."""
+        index = len(self.owners)
+        chain = [index]
+        if parent >= 0:
+            chain.extend(self.chains[parent])
+        self.owners.append(owner)
+        self.axes.append(axis)
+        self.spins.append(spin)
+        self.slides.append(slide)
+        self.chains.append(chain)
+        self.rows.append([0.0] * len(chain))
+        return index
+
+    def is_rotation(self, index: int) -> bool:
+        """Return whether a degree of freedom rotates."""
+        return self.axes[index] != ORIGIN
+
+    def factorize(self, damping: float) -> None:
+        """Replace the matrix, with the damping added to its diagonal, by its factors Lᵀ D L."""
+        rows, chains = self.rows, self.chains
+        for row in rows:
+            row[0] += damping
+        for index in range(len(rows) - 1, -1, -1):
+            row, chain = rows[index], chains[index]
+            size, pivot = len(chain), row[0]
+            for k in range(1, size):
+                share = row[k] / pivot
+                if share != 0.0:
+                    above = rows[chain[k]]
+                    for m in range(k, size):
+                        above[m - k] -= share * row[m]
+            for k in range(1, size):
+                row[k] /= pivot
+
+    def solved(self, right: list[float]) -> list[float]:
+        """Return what the factorized matrix takes to the right-hand side."""
+        rows, chains = self.rows, self.chains
+        values = list(right)
+        for index in range(len(rows) - 1, -1, -1):
+            row, chain, value = rows[index], chains[index], values[index]
+            for k in range(1, len(chain)):
+                values[chain[k]] -= row[k] * value
+        for index, row in enumerate(rows):
+            chain = chains[index]
+            value = values[index] / row[0]
+            for k in range(1, len(chain)):
+                value -= row[k] * values[chain[k]]
+            values[index] = value
+        return values

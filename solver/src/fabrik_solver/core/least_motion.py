@@ -1,0 +1,534 @@
+"""The search for the pose with the least motion since the press in which springs pull no more.
+
+The sum of stiffness · angle² over all joints and the energy of the springs are minimized. A
+spring's force is limited, and a stricter rank is stronger than all of the ranks below it together,
+so that a pin stays where it is whatever pulls at a hand, in reach or out of it. The search always
+begins at the press, with weak springs that grow.
+
+It is Newton's method. Springs count with their stiffness and with the force that the step before
+expected of them: it is tension that keeps a straight leg straight. What curvature makes them miss
+is corrected once in each step. Limits that a step would leave are held while it is found.
+"""
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import Final, final
+
+from .articulation import (
+    SOFT,
+    TARGET,
+    Articulation,
+    Placement,
+    grown_by,
+    rotation_vector,
+)
+from .joint_system import JointSystem
+from .limits import Hinge
+from .springs import FORCES, Spring, Stiffness, energy, rate
+from .support import outside
+from .vectors import (
+    ORIGIN,
+    Vec,
+    add,
+    any_perpendicular,
+    cross,
+    dot,
+    length,
+    quat_exp,
+    quat_product,
+    quat_unit,
+    rotate,
+    scaled,
+    sub,
+)
+
+STAGES: list[float] = [1e-4, 1e-2, 1.0]
+"""What the largest forces are multiplied with, one after the other."""
+
+STEPS: Final = 20
+"""The largest number of steps in a stage."""
+
+HALVINGS: Final = 4
+"""How many shares of a step are tried, each half of the one before."""
+
+LARGEST: Final = 0.3
+"""The largest rotation of a joint in a step, in radians, and motion of a root, in sizes."""
+
+SLIDE: Final = 1.2
+"""The stiffness of a root against moving, in radians² per size of the body squared."""
+
+DONE: Final = 1e-6
+"""A step below this ends a stage."""
+
+ROUGH: Final = 1e-2
+"""A gain below this share of the energy ends a stage; the last one goes on to ``FINE``."""
+
+FINE: Final = 1e-8
+
+X: Vec = (1.0, 0.0, 0.0)
+Y: Vec = (0.0, 1.0, 0.0)
+Z: Vec = (0.0, 0.0, 1.0)
+
+
+@final
+class Lean:
+    """The spring that pulls the centre of mass above what supports the body.
+
+    Attributes:
+        centre: The centre of mass.
+        along: The direction in which it has left.
+        distance: How far.
+        rate: The force divided by that.
+        row: How far each degree of freedom moves it in that direction.
+        response: What the system takes that row to.
+        foreseen: How far it is expected to move in that direction in the step.
+    """
+
+    __slots__ = ("along", "centre", "distance", "foreseen", "rate", "response", "row")
+    centre: Vec
+    along: Vec
+    distance: float
+    rate: float
+    row: list[float]
+    response: list[float]
+    foreseen: float
+
+    def __init__(
+        self, centre: Vec, along: Vec, distance: float, rate: float, row: list[float]
+    ) -> None:
+        """Take how the centre of mass has left."""
+        self.centre = centre
+        self.along = along
+        self.distance = distance
+        self.rate = rate
+        self.row = row
+        self.response = []
+        self.foreseen = 0.0
+
+
+@final
+class Search:
+    """The search for one pose.
+
+    Attributes:
+        body: The bones.
+        springs: What pulls at them.
+        steps: How many steps were taken.
+    """
+
+    __slots__ = (
+        "_balance",
+        "_blocked",
+        "_corners",
+        "_lean",
+        "_system",
+        "_up",
+        "body",
+        "springs",
+        "steps",
+    )
+    body: Articulation
+    springs: list[Spring]
+    steps: int
+    _balance: float
+    _blocked: list[list[Vec]]
+    _corners: list[Vec]
+    _lean: Lean | None
+    _system: JointSystem
+    _up: Vec
+
+    def __init__(
+        self, body: Articulation, springs: list[Spring], corners: Sequence[Vec], up: Vec
+    ) -> None:
+        """Take the bones, the springs, and the corners of what supports the body."""
+        self.body = body
+        self.springs = springs
+        self.steps = 0
+        self._corners = list(corners) if body.mass > 0.0 else []
+        self._up = up
+        self._balance = 0.0
+        self._lean = None
+        self._blocked = []
+        self._system = JointSystem()
+
+    def run(self, pose: Placement) -> Placement:
+        """Return the pose that is found from a first one."""
+        for stage in STAGES:
+            for spring in self.springs:
+                spring.stretch(stage)
+            self._balance = FORCES[TARGET] * stage
+            pose = self._settle(pose, FINE if stage == STAGES[-1] else ROUGH)
+        return pose
+
+    def _settle(self, pose: Placement, enough: float) -> Placement:
+        """Return the pose in which the springs of a stage pull no more."""
+        lowest = self._energy(pose)
+        damping = 0.0
+        for _ in range(STEPS):
+            self.steps += 1
+            step = self._step(pose, damping)
+            size = self._largest(step)
+            after, reached = self._descend(pose, step, lowest)
+            if reached < lowest:
+                gain = lowest - reached
+                pose, lowest = after, reached
+                damping *= 0.1
+                if size < DONE or gain < enough * lowest:
+                    break
+            elif size < DONE:
+                break
+            else:
+                damping = max(10.0 * damping, 1.0)
+        return pose
+
+    def _step(self, pose: Placement, damping: float) -> list[float]:
+        """Return the step of Newton's method that leaves no limit."""
+        self._blocked = [[] for _ in self.body.joints]
+        while True:
+            gradient = self._linearize(pose)
+            self._system.factorize(damping)
+            step = self._solved(gradient)
+            if not self._leaves(pose, step):
+                return step
+
+    def _descend(
+        self, pose: Placement, step: list[float], lowest: float
+    ) -> tuple[Placement, float]:
+        """Return a pose on the way of a step that is lower, and its energy; or the given one."""
+        best = pose
+        self._foresee(pose, step, 1.0)
+        for spring in self.springs:
+            spring.force = spring.pull(spring.foreseen)
+        share = min(1.0, LARGEST / max(self._largest(step), LARGEST))
+        for _ in range(HALVINGS):
+            way = [share * value for value in step]
+            ahead = self._moved(pose, way)
+            self._foresee(pose, step, share)
+            bent = self._solved(self._missed(pose, ahead))
+            corrected = self._moved(pose, [a + b for a, b in zip(way, bent, strict=True)])
+            for after in (ahead, corrected):
+                reached = self._energy(after)
+                if reached < lowest:
+                    best, lowest = after, reached
+            if best is not pose:
+                break
+            share *= 0.5
+        return best, lowest
+
+    # Energy, gradient and stiffness
+
+    def _energy(self, pose: Placement) -> float:
+        """Return what is minimized."""
+        body = self.body
+        total = 0.0
+        for index in body.order:
+            strain = body.strain_of(pose, index)
+            total += 0.5 * body.stiffness_of(index) * dot(strain, strain)
+            if body.joints[index].is_free:
+                moved = pose.moved[index]
+                total += 0.5 * SLIDE * dot(moved, moved)
+        for spring in self.springs:
+            total += spring.energy(pose)
+        if self._corners:
+            way = outside(body.centre(pose), self._corners, self._up)
+            total += energy(length(way), self._balance, TARGET)
+        return total
+
+    def _linearize(self, pose: Placement) -> list[float]:
+        """Find the system at a pose; return the gradient."""
+        count = len(self.body.joints)
+        forces: list[Vec] = [ORIGIN] * count
+        torques: list[Vec] = [ORIGIN] * count
+        stiffness = [Stiffness() for _ in range(count)]
+        for spring in self.springs:
+            spring.look(pose)
+            at = spring.joint
+            self._pull(spring, spring.miss, forces, torques)
+            if spring.is_rotation:
+                stiffness[at].add_turn(spring.pull((1.0, 1.0, 1.0)))
+                continue
+            stiffness[at].add_point(spring.pull((1.0, 1.0, 1.0)), spring.place)
+            if spring.rank != SOFT:
+                self._tense(pose, spring, stiffness)
+        self._system = self._freedoms(pose)
+        gradient = self._gathered(pose, forces, torques)
+        self._strain(pose, gradient)
+        self._compose(pose, stiffness)
+        self._lean = self._leaning(pose)
+        if self._lean is not None:
+            force = self._lean.rate * self._lean.distance
+            gradient = [g + force * r for g, r in zip(gradient, self._lean.row, strict=True)]
+        return [-value for value in gradient]
+
+    def _pull(self, spring: Spring, miss: Vec, forces: list[Vec], torques: list[Vec]) -> None:
+        """Add what a spring does to its bone at a miss: force, and torque about the origin."""
+        at, force = spring.joint, spring.pull(miss)
+        if spring.is_rotation:
+            torques[at] = add(torques[at], force)
+        else:
+            forces[at] = add(forces[at], force)
+            torques[at] = add(torques[at], cross(spring.place, force))
+
+    def _tense(self, pose: Placement, spring: Spring, stiffness: list[Stiffness]) -> None:
+        """Add that a spring pulls the bones on its way straight."""
+        following = spring.place
+        force = scaled(spring.force, -1.0)
+        for at in spring.path:
+            head = pose.heads[at]
+            stiffness[at].add_tension(force, sub(following, head))
+            following = head
+            if not self.body.joints[at].inherits:
+                break
+
+    def _missed(self, pose: Placement, after: Placement) -> list[float]:
+        """Return what pulls at the system because a step has curvature."""
+        count = len(self.body.joints)
+        forces: list[Vec] = [ORIGIN] * count
+        torques: list[Vec] = [ORIGIN] * count
+        for spring in self.springs:
+            self._pull(spring, sub(spring.miss_of(after), spring.foreseen), forces, torques)
+        right = self._gathered(pose, forces, torques)
+        lean = self._lean
+        if lean is not None:
+            moved = dot(sub(self.body.centre(after), lean.centre), lean.along)
+            force = lean.rate * (moved - lean.foreseen)
+            right = [value + force * r for value, r in zip(right, lean.row, strict=True)]
+        return [-value for value in right]
+
+    def _gathered(self, pose: Placement, forces: list[Vec], torques: list[Vec]) -> list[float]:
+        """Return what forces on the bones are to the degrees of freedom."""
+        joints, system = self.body.joints, self._system
+        for index in reversed(self.body.order):
+            parent = joints[index].parent
+            if parent >= 0:
+                force = forces[index]
+                torque = torques[index]
+                if not joints[index].inherits:
+                    torque = cross(pose.heads[index], force)
+                forces[parent] = add(forces[parent], force)
+                torques[parent] = add(torques[parent], torque)
+        return [
+            dot(forces[owner], slide) + dot(torques[owner], spin)
+            for owner, slide, spin in zip(system.owners, system.slides, system.spins, strict=True)
+        ]
+
+    def _freedoms(self, pose: Placement) -> JointSystem:
+        """Return the degrees of freedom of a pose."""
+        system = JointSystem()
+        last = [-1] * len(self.body.joints)
+        for index in self.body.order:
+            joint = self.body.joints[index]
+            before = last[joint.parent] if joint.parent >= 0 else -1
+            if joint.is_free:
+                for slide in (X, Y, Z):
+                    before = system.append(index, ORIGIN, ORIGIN, slide, before)
+            head, axes = pose.heads[index], pose.axes[index]
+            for own in self._own_axes(index):
+                spin = rotate(axes, own)
+                before = system.append(index, own, spin, cross(head, spin), before)
+            last[index] = before
+        return system
+
+    def _own_axes(self, index: int) -> list[Vec]:
+        """Return the axes about which a joint can rotate, in its own axes."""
+        limit = self.body.joints[index].limit
+        blocked = self._blocked[index]
+        if limit is not None and isinstance(limit, Hinge):
+            return [] if blocked or limit.turn[1] <= limit.turn[0] else [limit.axis]
+        if not blocked:
+            return [X, Y, Z]
+        if len(blocked) == 1:
+            one = any_perpendicular(blocked[0])
+            return [one, cross(blocked[0], one)]
+        along = cross(blocked[0], blocked[1])
+        size = length(along)
+        return [scaled(along, 1.0 / size)] if len(blocked) == 2 and size > 1e-6 else []
+
+    def _strain(self, pose: Placement, gradient: list[float]) -> None:
+        """Add the stiffness of the joints and of the root to the system."""
+        system, body = self._system, self.body
+        grown: list[Vec] = []
+        for index, (owner, axis) in enumerate(zip(system.owners, system.axes, strict=True)):
+            if not system.is_rotation(index):
+                gradient[index] += SLIDE * dot(system.slides[index], pose.moved[owner])
+                system.rows[index][0] += SLIDE
+                grown.append(ORIGIN)
+                continue
+            turn = rotation_vector(pose.turns[owner])
+            grown.append(grown_by(turn, axis))
+            self._resist(pose, index, owner, grown[index], gradient, grown)
+            follower = body.follower[owner]
+            if follower >= 0:
+                x, _, z = grown[index]
+                taken = scaled(body.shared(follower, (x, 0.0, z)), -1.0)
+                self._resist(pose, index, follower, taken, gradient, grown)
+
+    def _resist(
+        self,
+        pose: Placement,
+        index: int,
+        joint: int,
+        change: Vec,
+        gradient: list[float],
+        grown: list[Vec],
+    ) -> None:
+        """Add that a joint resists the change of its strain by a degree of freedom."""
+        system, body = self._system, self.body
+        stiffness = body.stiffness_of(joint)
+        gradient[index] += stiffness * dot(change, body.strain_of(pose, joint))
+        row = system.rows[index]
+        for k, other in enumerate(system.chains[index]):
+            owner = system.owners[other]
+            if owner == joint:
+                row[k] += stiffness * dot(change, grown[other])
+            elif body.follower[owner] == joint and system.is_rotation(other):
+                x, _, z = grown[other]
+                row[k] -= stiffness * dot(change, body.shared(joint, (x, 0.0, z)))
+
+    def _compose(self, pose: Placement, stiffness: list[Stiffness]) -> None:
+        """Add the springs at and below each joint to the system (Featherstone, §6.2)."""
+        joints, system = self.body.joints, self._system
+        for index in reversed(self.body.order):
+            parent = joints[index].parent
+            if parent < 0:
+                continue
+            if joints[index].inherits:
+                stiffness[parent].add(stiffness[index])
+            else:
+                stiffness[parent].add_point(stiffness[index].slide, pose.heads[index])
+        for index, owner in enumerate(system.owners):
+            force, torque = stiffness[owner].force(system.spins[index], system.slides[index])
+            fx, fy, fz = force
+            mx, my, mz = torque
+            row, at = system.rows[index], owner
+            for k, other in enumerate(system.chains[index]):
+                while system.owners[other] != at:
+                    if not joints[at].inherits:
+                        mx, my, mz = cross(pose.heads[at], force)
+                    at = joints[at].parent
+                sx, sy, sz = system.slides[other]
+                ox, oy, oz = system.spins[other]
+                row[k] += sx * fx + sy * fy + sz * fz + ox * mx + oy * my + oz * mz
+
+    def _leaning(self, pose: Placement) -> Lean | None:
+        """Return how the centre of mass has left what supports it; None if it has not."""
+        if not self._corners:
+            return None
+        body, system = self.body, self._system
+        centre = body.centre(pose)
+        way = outside(centre, self._corners, self._up)
+        distance = length(way)
+        if distance == 0.0:
+            return None
+        along = scaled(way, 1.0 / distance)
+        joints = body.joints
+        masses = [joint.mass / body.mass for joint in joints]
+        moments = [scaled(body.centre_of(pose, i), mass) for i, mass in enumerate(masses)]
+        for index in range(len(joints) - 1, -1, -1):
+            parent = joints[index].parent
+            if parent >= 0:
+                moment = moments[index]
+                if not joints[index].inherits:
+                    moment = scaled(pose.heads[index], masses[index])
+                masses[parent] += masses[index]
+                moments[parent] = add(moments[parent], moment)
+        row = [
+            dot(along, add(scaled(slide, masses[owner]), cross(spin, moments[owner])))
+            for owner, slide, spin in zip(system.owners, system.slides, system.spins, strict=True)
+        ]
+        return Lean(centre, along, distance, rate(distance, self._balance, TARGET), row)
+
+    # Steps
+
+    def _solved(self, right: list[float]) -> list[float]:
+        """Return the step that a right-hand side asks for."""
+        step = self._system.solved(right)
+        lean = self._lean
+        if lean is None:
+            return step
+        # The balance couples all joints: one row more, by Sherman and Morrison's formula.
+        if not lean.response:
+            lean.response = self._system.solved(lean.row)
+        share = _product(lean.row, step) / (1.0 / lean.rate + _product(lean.row, lean.response))
+        return [value - share * r for value, r in zip(step, lean.response, strict=True)]
+
+    def _foresee(self, pose: Placement, step: list[float], share: float) -> None:
+        """Find what the springs miss after a share of a step, if all were linear."""
+        system, joints = self._system, self.body.joints
+        spins: list[Vec] = [ORIGIN] * len(joints)
+        slides: list[Vec] = [ORIGIN] * len(joints)
+        count = len(step)
+        at = 0
+        for index in self.body.order:
+            parent = joints[index].parent
+            spin, slide = ORIGIN, ORIGIN
+            if parent >= 0:
+                spin, slide = spins[parent], slides[parent]
+                if not joints[index].inherits:
+                    slide = add(slide, cross(spin, pose.heads[index]))
+                    spin = ORIGIN
+            while at < count and system.owners[at] == index:
+                spin = add(spin, scaled(system.spins[at], share * step[at]))
+                slide = add(slide, scaled(system.slides[at], share * step[at]))
+                at += 1
+            spins[index] = spin
+            slides[index] = slide
+        for spring in self.springs:
+            spring.foresee(spins[spring.joint], slides[spring.joint])
+        if self._lean is not None:
+            self._lean.foreseen = share * _product(self._lean.row, step)
+
+    def _moved(self, pose: Placement, step: list[float]) -> Placement:
+        """Return the pose after a step, within the limits."""
+        system, body = self._system, self.body
+        moved, turns = list(pose.moved), list(pose.turns)
+        for index, turn in self._turns(step).items():
+            turned = quat_unit(quat_product(turns[index], quat_exp(turn)))
+            turns[index] = body.within(index, turned)
+        for index, owner in enumerate(system.owners):
+            if not system.is_rotation(index):
+                moved[owner] = add(moved[owner], scaled(system.slides[index], step[index]))
+        after = Placement(moved, turns)
+        body.place(after)
+        return after
+
+    def _turns(self, step: list[float]) -> dict[int, Vec]:
+        """Return the rotation vector of each joint that a step rotates, in its own axes."""
+        system = self._system
+        turns: dict[int, Vec] = {}
+        for index, owner in enumerate(system.owners):
+            if system.is_rotation(index):
+                turn = scaled(system.axes[index], step[index])
+                turns[owner] = add(turns.get(owner, ORIGIN), turn)
+        return turns
+
+    def _largest(self, step: list[float]) -> float:
+        """Return the largest rotation of a joint in a step, or motion of a root."""
+        system = self._system
+        squares = [dot(turn, turn) for turn in self._turns(step).values()]
+        slides: dict[int, float] = {}
+        for index, owner in enumerate(system.owners):
+            if not system.is_rotation(index):
+                slides[owner] = slides.get(owner, 0.0) + step[index] * step[index]
+        return sqrt(max([*squares, *slides.values()], default=0.0))
+
+    def _leaves(self, pose: Placement, step: list[float]) -> bool:
+        """Block the directions in which a step leaves limits at whose ends joints are."""
+        joints = self.body.joints
+        found = False
+        for index, turn in self._turns(step).items():
+            limit = joints[index].limit
+            if limit is None:
+                continue
+            rotation = quat_product(joints[index].rotation, pose.turns[index])
+            w, x, y, z = rotation
+            for normal in limit.normals(rotation):
+                own = rotate((w, -x, -y, -z), normal)
+                if dot(own, turn) > 1e-12:
+                    self._blocked[index].append(own)
+                    found = True
+        return found
+
+
+def _product(a: list[float], b: list[float]) -> float:
+    return sum(x * y for x, y in zip(a, b, strict=True))

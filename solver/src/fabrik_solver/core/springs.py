@@ -1,0 +1,249 @@
+"""Springs that pull the bones of a body to where goals want them, with limited force."""
+
+from math import sqrt
+from typing import Final, final
+
+from .articulation import SOFT, Articulation, Placement, WholeBodyGoal, rotation_vector
+from .vectors import ORIGIN, Quat, Vec, add, cross, quat_product, rotate, sub
+
+FORCES: list[float] = [4e5, 2e4, 1e3]
+"""The largest force of a spring of each rank but SOFT, in radians² per size of the body.
+
+Between a rank and the next there is room for the leverage of a body: a foot bears a small multiple
+of the force on a hand.
+"""
+
+SLACK: Final = 1e-4
+"""The length at which a spring reaches its largest force, in sizes of the body."""
+
+
+@final
+class Spring:
+    """One that pulls the location or the rotation of a bone.
+
+    Attributes:
+        joint: The bone.
+        rank: The rank of its goal.
+        is_rotation: Whether it pulls the rotation, not the location.
+        weights: What is counted along, or about, each axis of the space.
+        strength: Its largest force now; its stiffness if it is soft.
+        path: The bones from its own up to the root.
+        place: Where its point is.
+        miss: The way from where its point is wanted to where it is, or that as a rotation vector.
+        rate: Its force divided by its length.
+        foreseen: The miss that is expected after the step.
+        force: The force that is expected after the step.
+    """
+
+    __slots__ = (
+        "_location",
+        "_point",
+        "_rotation",
+        "force",
+        "foreseen",
+        "is_rotation",
+        "joint",
+        "miss",
+        "path",
+        "place",
+        "rank",
+        "rate",
+        "strength",
+        "weight",
+        "weights",
+    )
+    _location: Vec
+    _point: Vec
+    _rotation: Quat
+    force: Vec
+    foreseen: Vec
+    is_rotation: bool
+    joint: int
+    miss: Vec
+    path: list[int]
+    place: Vec
+    rank: int
+    rate: float
+    strength: float
+    weight: float
+    weights: Vec
+
+    def __init__(self, goal: WholeBodyGoal, body: Articulation, rotation: Quat | None) -> None:
+        """Take one part of a goal: its location, or its rotation if that is given."""
+        self.joint = goal.joint
+        self.rank = goal.rank
+        self.weight = goal.weight
+        self.is_rotation = rotation is not None
+        self.weights = goal.rotation_weights if rotation is not None else goal.location_weights
+        self.path = body.path(goal.joint)
+        self._point = sub(body.inward(goal.point), body.heads[goal.joint])
+        self._location = ORIGIN if goal.location is None else body.inward(goal.location)
+        self._rotation = (1.0, 0.0, 0.0, 0.0)
+        if rotation is not None:
+            w, x, y, z = rotation
+            self._rotation = (w, -x, -y, -z)
+        self.strength = 0.0
+        self.place = ORIGIN
+        self.miss = ORIGIN
+        self.rate = 0.0
+        self.foreseen = ORIGIN
+        self.force = ORIGIN
+
+    def stretch(self, stage: float) -> None:
+        """Take a share of the largest force."""
+        self.strength = self.weight
+        if self.rank != SOFT:
+            self.strength *= FORCES[self.rank] * stage
+
+    def point_of(self, pose: Placement) -> Vec:
+        """Return where the point is in a pose."""
+        return add(pose.heads[self.joint], rotate(pose.changes[self.joint], self._point))
+
+    def miss_of(self, pose: Placement) -> Vec:
+        """Return the miss in a pose."""
+        if self.is_rotation:
+            return rotation_vector(quat_product(pose.changes[self.joint], self._rotation))
+        return sub(self.point_of(pose), self._location)
+
+    def energy(self, pose: Placement) -> float:
+        """Return the energy in a pose."""
+        return energy(self.length(self.miss_of(pose)), self.strength, self.rank)
+
+    def look(self, pose: Placement) -> None:
+        """Find how it pulls in a pose."""
+        self.place = ORIGIN if self.is_rotation else self.point_of(pose)
+        self.miss = self.miss_of(pose)
+        self.rate = rate(self.length(self.miss), self.strength, self.rank)
+
+    def length(self, miss: Vec) -> float:
+        """Return the length of a miss by its weights."""
+        x, y, z = miss
+        wx, wy, wz = self.weights
+        return sqrt(wx * x * x + wy * y * y + wz * z * z)
+
+    def pull(self, miss: Vec) -> Vec:
+        """Return the force at a miss, with the rate of the pose that was looked at."""
+        rate, weights = self.rate, self.weights
+        return (
+            rate * weights[0] * miss[0],
+            rate * weights[1] * miss[1],
+            rate * weights[2] * miss[2],
+        )
+
+    def foresee(self, spin: Vec, slide: Vec) -> None:
+        """Expect that the bone moves by the rotation ``spin`` and by ``slide`` at the origin."""
+        change = spin if self.is_rotation else add(slide, cross(spin, self.place))
+        self.foreseen = add(self.miss, change)
+
+
+def energy(length: float, strength: float, rank: int) -> float:
+    """Return the energy of a spring: Huber's function, unless it is soft."""
+    if rank == SOFT:
+        return 0.5 * strength * length * length
+    if length <= SLACK:
+        return 0.5 * strength / SLACK * length * length
+    return strength * (length - 0.5 * SLACK)
+
+
+def rate(length: float, strength: float, rank: int) -> float:
+    """Return the force of a spring divided by its length.
+
+    A spring of this stiffness that is not limited bounds it from above and touches it there.
+    """
+    if rank == SOFT:
+        return strength
+    return strength / max(length, SLACK)
+
+
+@final
+class Stiffness:
+    """How springs resist the motion of a bone, about the origin: a symmetric 6 × 6 matrix.
+
+    Attributes:
+        slide: The force against moving, which is diagonal.
+        couple: The force against rotating, in rows.
+        spin: The torque against rotating: XX, XY, XZ, YY, YZ, ZZ.
+    """
+
+    __slots__ = ("couple", "slide", "spin")
+    slide: Vec
+    couple: list[float]
+    spin: list[float]
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self.slide = ORIGIN
+        self.couple = [0.0] * 9
+        self.spin = [0.0] * 6
+
+    def add(self, other: "Stiffness") -> None:
+        """Add another one."""
+        self.slide = add(self.slide, other.slide)
+        for k, value in enumerate(other.couple):
+            self.couple[k] += value
+        for k, value in enumerate(other.spin):
+            self.spin[k] += value
+
+    def add_point(self, weights: Vec, place: Vec) -> None:
+        """Add the resistance of a point against moving.
+
+        A motion moves it by slide + spin × place = slide − [place] spin.
+        """
+        wx, wy, wz = weights
+        x, y, z = place
+        self.slide = add(self.slide, weights)
+        b, c = self.couple, self.spin
+        b[1] += wx * z
+        b[2] -= wx * y
+        b[3] -= wy * z
+        b[5] += wy * x
+        b[6] += wz * y
+        b[7] -= wz * x
+        c[0] += wy * z * z + wz * y * y
+        c[1] -= wz * x * y
+        c[2] -= wy * x * z
+        c[3] += wx * z * z + wz * x * x
+        c[4] -= wx * y * z
+        c[5] += wx * y * y + wy * x * x
+
+    def add_turn(self, weights: Vec) -> None:
+        """Add the resistance of a bone against rotating."""
+        self.spin[0] += weights[0]
+        self.spin[3] += weights[1]
+        self.spin[5] += weights[2]
+
+    def add_tension(self, force: Vec, way: Vec) -> None:
+        """Add that a force at its far end pulls a bone straight."""
+        x, y, z = way
+        square = x * x + y * y + z * z
+        tension = force[0] * x + force[1] * y + force[2] * z
+        if tension <= 0.0 or square <= 0.0:
+            return
+        share = tension / square
+        c = self.spin
+        c[0] += tension - share * x * x
+        c[1] -= share * x * y
+        c[2] -= share * x * z
+        c[3] += tension - share * y * y
+        c[4] -= share * y * z
+        c[5] += tension - share * z * z
+
+    def force(self, spin: Vec, slide: Vec) -> tuple[Vec, Vec]:
+        """Return force and torque about the origin against a motion."""
+        tx, ty, tz = slide
+        ox, oy, oz = spin
+        px, py, pz = self.slide
+        b0, b1, b2, b3, b4, b5, b6, b7, b8 = self.couple
+        c0, c1, c2, c3, c4, c5 = self.spin
+        return (
+            (
+                px * tx + b0 * ox + b1 * oy + b2 * oz,
+                py * ty + b3 * ox + b4 * oy + b5 * oz,
+                pz * tz + b6 * ox + b7 * oy + b8 * oz,
+            ),
+            (
+                b0 * tx + b3 * ty + b6 * tz + c0 * ox + c1 * oy + c2 * oz,
+                b1 * tx + b4 * ty + b7 * tz + c1 * ox + c3 * oy + c4 * oz,
+                b2 * tx + b5 * ty + b8 * tz + c2 * ox + c4 * oy + c5 * oz,
+            ),
+        )
