@@ -31,6 +31,12 @@ REACHED = 1e-4
 
 FREE_WEIGHTS: Vec = (1.0, 1.0, 1.0)
 
+GAZE = 4.0
+"""How strictly the head keeps its orientation; the stiffness of a limb's bone is 1."""
+
+UPRIGHT = 4.0
+"""The same of the chest, which stays upright while hips or feet are dragged."""
+
 
 class Pin:
     """A bone that is pinned during a drag.
@@ -156,14 +162,14 @@ class WholeBodyDrag:
         index = posed.rig.index
         goals = {one.bone for one in wanted if one.goal.rotation is not None} | {self._bone}
         if roles.head in index and index[roles.head] not in goals:
-            wanted.append(self._soft(index[roles.head], FREE_WEIGHTS))
+            wanted.append(self._soft(index[roles.head], FREE_WEIGHTS, GAZE))
         if roles.chest in index and self.name in (roles.hips, *roles.feet):
             x, y, z = roles.up
             level = (1.0 - x * x, 1.0 - y * y, 1.0 - z * z)
-            wanted.append(self._soft(index[roles.chest], level))
+            wanted.append(self._soft(index[roles.chest], level, UPRIGHT))
         return wanted
 
-    def _soft(self, bone: int, weights: Vec) -> Wanted:
+    def _soft(self, bone: int, weights: Vec, weight: float) -> Wanted:
         posed = self._posed
         goal = WholeBodyGoal(
             posed.joint_of(bone),
@@ -171,6 +177,7 @@ class WholeBodyDrag:
             SOFT,
             rotation=QUAT_IDENTITY,
             rotation_weights=weights,
+            weight=weight,
         )
         return Wanted(bone, goal)
 

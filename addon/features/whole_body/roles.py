@@ -16,7 +16,7 @@ from ...blender.character import Character, character_of
 SPINE: Final = 4.0
 """The stiffness of the whole spine, of which each bone bends by its length; a limb's bone has 1."""
 
-NECK: Final = 2.0
+NECK: Final = 0.5
 PELVIS: Final = 4.0
 CLAVICLE: Final = 4.0
 

@@ -581,9 +581,11 @@ NUMBERS = {
     "FabrikPart.kind": ("ARM LEG SPINE HEAD", range(4)),
     "FabrikLook.axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),
     "FabrikLook.up": ("POSE WORLD ARMATURE", range(3)),
+    "FabrikPin.kind": ("LOCATION BOTH", range(2)),
     "FabrikLook.up_axis": ("NONE X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(7)),
     "FabrikRope.collision": ("NONE PLANE MESH", range(3)),
     "FabrikSimulation.state": ("NONE FRESH STALE", range(3)),
+    "FabrikWholeBody.keying": ("FULL_BODY BODY_PART BONE", range(3)),
 }
 """By what numbers files and keys know the items of settings."""
 

@@ -1,0 +1,264 @@
+"""Dragging with the whole body: pinned bones stay, the dragged one follows, the rest bends."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import pi
+from pathlib import Path
+from typing import Any
+
+import bpy
+import pytest
+from dragged_bodies import BODIES, head_of, make_body, tail_of, turn_between
+from mathutils import Vector
+from rigs import (
+    channels_bits,
+    curves,
+    elsewhere,
+    is_keyed,
+    make_armature,
+    shown_bits,
+    update,
+)
+
+from addon.features.whole_body.dragging import WholeBodyDrag
+from addon.features.whole_body.roles import Roles, roles_of
+from addon.features.whole_body.settings import pin_kind, pins_of
+
+AXES = [Vector(sign * (i == axis) for i in range(3)) for axis in range(3) for sign in (1, -1)]
+
+
+@pytest.fixture(params=BODIES)
+def body(request: pytest.FixtureRequest, empty_file: None, tmp_path: Path) -> Any:
+    return make_body(request.param, tmp_path)
+
+
+@pytest.fixture
+def sample(empty_file: None, tmp_path: Path) -> Any:
+    return make_body("sample", tmp_path)
+
+
+def pin_feet(rig: Any) -> Roles:
+    roles = roles_of(rig)
+    assert len(roles.feet) in (2, 4)
+    for foot in roles.feet:
+        assert bpy.ops.fabrik.pin(bone=foot, kind="BOTH") == {"FINISHED"}
+    return roles
+
+
+def drag(rig: Any, bone: str, way: Vector, **options: object) -> None:
+    assert bpy.ops.fabrik.drag(bone=bone, value=way, **options) == {"FINISHED"}
+    update()
+
+
+def start_of(rig: Any, bone: str) -> WholeBodyDrag:
+    return WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), rig, bone)
+
+
+def test_pins_stay_and_what_is_dragged_is_there(body: Any) -> None:
+    roles = pin_feet(body)
+    pulled = [*roles.hands[:1], roles.head, roles.feet[0]]
+    before = [bone.matrix_basis.copy() for bone in body.pose.bones]
+    start = {name: head_of(body, name) for name in roles.ends}
+    turned = {name: body.pose.bones[name].matrix.copy() for name in roles.feet}
+    reached = 0
+    for bone, way in product(pulled, AXES):
+        for posed, matrix in zip(body.pose.bones, before, strict=True):
+            posed.matrix_basis = matrix
+        update()
+        drag(body, bone, way * 0.1 * roles.size)
+        for foot in roles.feet:
+            if foot != bone:
+                assert (head_of(body, foot) - start[foot]).length < 1e-4
+                assert turn_between(body, foot, turned[foot]) < 1e-3
+        missed = (head_of(body, bone) - start[bone] - way * 0.1 * roles.size).length
+        reached += missed < 1e-3
+    assert reached >= 0.6 * len(pulled) * len(AXES)  # Heads cannot go up, for instance.
+
+
+def test_many_steps_are_one_jump_and_back_is_back(body: Any) -> None:
+    roles = pin_feet(body)
+    before = channels_bits(body)
+    dragged = start_of(body, (roles.hands or [roles.head])[0])
+    way = Vector((0.15, -0.1, 0.1)) * roles.size
+    dragged.move_by(tuple(way))
+    once = channels_bits(body)
+    dragged.cancel()
+    assert channels_bits(body) == before
+    for step in range(1, 20):
+        dragged.move_by(tuple(way * step / 20))
+    dragged.move_by(tuple(way))
+    assert channels_bits(body) == once
+    dragged.move_by((0.0, 0.0, 0.0))
+    assert channels_bits(body) == before
+
+
+def test_elbows_and_knees_do_not_bend_backward(body: Any) -> None:
+    roles = pin_feet(body)
+    for bone, way in product((*roles.hands[:1], roles.hips), AXES):
+        dragged = start_of(body, bone)
+        dragged.move_by(tuple(way * 0.2 * roles.size))
+        posed = dragged._posed
+        joints = posed.body(True).joints
+        pose_now = [bone.matrix_basis.to_quaternion() for bone in body.pose.bones]
+        hinges = [
+            (joint, index)
+            for joint, index in zip(joints, posed.joints, strict=True)
+            if posed.rig.names[index] in roles.hinges and joint.limit is not None
+        ]
+        assert hinges
+        for joint, index in hinges:
+            start = posed._rotations[index].turn
+            turn = Vector(start).dot(Vector(pose_now[index]))
+            assert abs(turn) > 0.0  # Less than half a turn.
+            assert joint.limit.turn[0] <= 0.0 < joint.limit.turn[1] <= pi  # type: ignore[union-attr]
+        dragged.cancel()
+
+
+def test_a_pin_of_location_lets_the_foot_turn_and_slide_where_it_may(sample: Any) -> None:
+    roles = roles_of(sample)
+    for foot in roles.feet:
+        bpy.ops.fabrik.pin(bone=foot, kind="LOCATION")
+    pins_of(sample)[0].location_weights = (1.0, 0.0, 1.0)
+    start = {foot: head_of(sample, foot) for foot in roles.feet}
+    drag(sample, roles.hips, Vector((0.0, -0.25, -0.2)))
+    slid = head_of(sample, roles.feet[0]) - start[roles.feet[0]]
+    assert abs(slid.x) < 1e-4 and abs(slid.z) < 1e-4 and abs(slid.y) > 1e-3
+    assert (head_of(sample, roles.feet[1]) - start[roles.feet[1]]).length < 1e-4
+
+
+def test_the_head_keeps_its_gaze(sample: Any) -> None:
+    roles = pin_feet(sample)
+    head, chest = (sample.pose.bones[name].matrix.copy() for name in (roles.head, roles.chest))
+    drag(sample, roles.hands[0], Vector((0.2, -0.5, -0.4)))
+    assert turn_between(sample, roles.chest, chest) > 0.1
+    assert turn_between(sample, roles.head, head) < 0.3 * turn_between(sample, roles.chest, chest)
+
+
+def test_without_pins_the_feet_that_stand_are_pinned_if_it_is_asked_for(sample: Any) -> None:
+    roles = roles_of(sample)
+    start = {foot: head_of(sample, foot) for foot in roles.feet}
+    drag(sample, roles.hips, Vector((0.0, 0.0, -0.2)), whole_body=True)
+    for foot in roles.feet:
+        assert (head_of(sample, foot) - start[foot]).length < 1e-4
+    assert len(pins_of(sample)) == 0
+
+
+def test_any_other_bone_is_dragged_at_its_tail(sample: Any) -> None:
+    roles = pin_feet(sample)
+    start = tail_of(sample, roles.chest)
+    drag(sample, roles.chest, Vector((0.05, -0.1, -0.1)))
+    assert (tail_of(sample, roles.chest) - start - Vector((0.05, -0.1, -0.1))).length < 1e-3
+
+
+def test_it_is_the_same_in_a_turned_scaled_and_mirrored_object(sample: Any) -> None:
+    roles = pin_feet(sample)
+    sample.location, sample.rotation_euler, sample.scale = (3, -2, 1), (0.4, 1.0, -2.0), (2, 2, -2)
+    update()
+    start = {name: head_of(sample, name) for name in roles.ends}
+    drag(sample, roles.hands[0], Vector((0.1, 0.2, -0.1)))
+    moved = head_of(sample, roles.hands[0]) - start[roles.hands[0]]
+    assert (moved - Vector((0.1, 0.2, -0.1))).length < 1e-3
+    for foot in roles.feet:
+        assert (head_of(sample, foot) - start[foot]).length < 1e-4
+
+
+def test_pins_are_exact_where_scales_shear_the_bones(sample: Any) -> None:
+    roles = pin_feet(sample)
+    sample.pose.bones[roles.hips].scale = (1.2, 0.9, 1.0)
+    sample.pose.bones[roles.chest].scale = (1.1, 1.0, 0.8)
+    update()
+    start = {name: head_of(sample, name) for name in roles.ends}
+    drag(sample, roles.hands[0], Vector((0.1, -0.3, -0.2)))
+    for foot in roles.feet:
+        assert (head_of(sample, foot) - start[foot]).length < 1e-4
+    moved = head_of(sample, roles.hands[0]) - start[roles.hands[0]]
+    assert (moved - Vector((0.1, -0.3, -0.2))).length < 1e-3
+
+
+def test_locked_and_connected_roots_stay(sample: Any) -> None:
+    roles = pin_feet(sample)
+    sample.pose.bones[roles.hips].lock_location = (True, True, True)
+    start = head_of(sample, roles.hips)
+    drag(sample, roles.hands[0], Vector((0.0, -0.4, -0.3)))
+    assert (head_of(sample, roles.hips) - start).length < 1e-6
+
+
+def test_a_skeleton_without_a_character_is_dragged_as_its_tree_is(empty_file: None) -> None:
+    bones: dict[str, Any] = {"Root": ((0, 0, 0), (0, 0, 0.5), "")}
+    for side, x in (("A", 1), ("B", -1)):
+        above = "Root"
+        for i in range(4):
+            at = (x * i * 0.5, 0.02 * i * i, 0.5 + 0.1 * i)
+            to = (x * (i + 1) * 0.5, 0.02 * (i + 1) ** 2, 0.6 + 0.1 * i)
+            bones[f"{side}{i}"] = (at, to, above)
+            above = f"{side}{i}"
+    rig: Any = make_armature(bones)
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="POSE")
+    bpy.ops.fabrik.pin(bone="B3", kind="LOCATION")
+    pinned, start = tail_of(rig, "B3"), tail_of(rig, "A3")
+    drag(rig, "A3", Vector((-0.6, 0.3, 0.5)))
+    assert (tail_of(rig, "B3") - pinned).length < 1e-4
+    assert (tail_of(rig, "A3") - start - Vector((-0.6, 0.3, 0.5))).length < 1e-3
+
+
+# Pins
+
+
+def test_pins_go_from_location_to_both_to_free(sample: Any) -> None:
+    kinds = []
+    for _ in range(4):
+        bpy.ops.fabrik.pin(bone="Foot.L", kind="NEXT")
+        kinds.append(pin_kind(sample, "Foot.L"))
+    assert kinds == ["LOCATION", "BOTH", "NONE", "LOCATION"]
+    assert [pin.bone for pin in pins_of(sample)] == ["Foot.L"]
+    with pytest.raises(RuntimeError, match="There is no bone"):
+        bpy.ops.fabrik.pin(bone="Tail")
+
+
+def test_a_pin_of_a_removed_bone_harms_nothing(sample: Any) -> None:
+    pin_feet(sample)
+    pins_of(sample)[0].bone = "Gone"
+    drag(sample, "Hand.L", Vector((0.1, 0.0, -0.1)))
+
+
+# Keys, undo and other processes
+
+
+@pytest.mark.parametrize("keying", ("FULL_BODY", "BODY_PART", "BONE"))
+def test_auto_keying_keys_the_body_the_part_or_the_bone(sample: Any, keying: str) -> None:
+    roles = pin_feet(sample)
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    bpy.context.preferences.edit.use_keyframe_insert_available = False
+    sample.fabrik.whole_body.keying = keying
+    drag(sample, roles.hands[0], Vector((0.1, -0.3, -0.2)))
+    keyed = {curve.data_path.split('"')[1] for curve in curves(sample)}
+    arm = {"Upper arm.L", "Forearm.L", "Hand.L"}
+    if keying == "FULL_BODY":
+        assert arm | {roles.hips, roles.chest, "Shin.R"} <= keyed
+        assert is_keyed(sample, f'pose.bones["{roles.hips}"].location')
+    else:
+        assert keyed == (arm if keying == "BODY_PART" else {"Hand.L"})
+
+
+def test_a_drag_is_one_undo_step(sample: Any) -> None:
+    pin_feet(sample)
+    bpy.ops.ed.undo_push(message="before")
+    before = shown_bits(sample)
+    bpy.ops.fabrik.drag(bone="Hand.L", value=(0.1, -0.3, -0.2))
+    bpy.ops.ed.undo_push(message="after")
+    assert shown_bits(bpy.data.objects[sample.name]) != before
+    bpy.ops.ed.undo()
+    update()
+    assert shown_bits(bpy.data.objects["Rig"]) == before
+
+
+def test_two_processes_give_the_same_pose_bit_for_bit(sample: Any, tmp_path: Path) -> None:
+    pin_feet(sample)
+    blend = tmp_path / "pinned.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+    act = 'bpy.ops.fabrik.drag(bone="Hand.L", value=(0.1, -0.3, -0.2))'
+    drag(sample, "Hand.L", Vector((0.1, -0.3, -0.2)))
+    there, _ = elsewhere(blend, act, 'channels_bits(bpy.data.objects["Rig"])')
+    assert there == channels_bits(sample)

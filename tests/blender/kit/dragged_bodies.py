@@ -1,0 +1,82 @@
+"""Skeletons of different makers in FK, to be dragged with the whole body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bpy
+from captures import skip_without
+from generated import metarig
+from mathutils import Vector
+from rigs import TOP, activate, update
+
+
+def _gltf(name: str) -> bpy.types.Object:
+    bpy.ops.import_scene.gltf(filepath=skip_without(name))
+    return _largest()
+
+
+def _bvh(name: str) -> bpy.types.Object:
+    bpy.ops.import_anim.bvh(filepath=skip_without(name), global_scale=0.0564)
+    return _largest()
+
+
+def _sample() -> bpy.types.Object:
+    bpy.ops.wm.open_mainfile(filepath=str(TOP / "samples" / "humanoid.blend"))
+    rig = _largest()
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+    return rig
+
+
+def _largest() -> bpy.types.Object:
+    armatures = [ob for ob in bpy.context.scene.objects if ob.type == "ARMATURE"]
+    return max(armatures, key=lambda ob: len(ob.pose.bones))
+
+
+BODIES: dict[str, Callable[[Path], Any]] = {
+    "rigify": lambda folder: metarig("human", folder),
+    "cmu": lambda _: _bvh("cmu_02_03.bvh"),
+    "kaykit": lambda _: _gltf("kaykit_knight.glb"),
+    "human": lambda _: _gltf("m2m_human-addon-animations.glb"),
+    "quadruped": lambda _: _gltf("m2m_skeleton-quadraped.glb"),
+    "sample": lambda _: _sample(),
+}
+"""How the bodies are made, given a folder for files."""
+
+
+def make_body(kind: str, folder: Path) -> Any:
+    """Return a body in its rest pose, without animation, in Pose Mode."""
+    rig = BODIES[kind](folder)
+    data = rig.animation_data
+    if data is not None:
+        data.action = None
+        for track in data.nla_tracks:
+            track.mute = True
+    for bone in rig.pose.bones:
+        bone.matrix_basis.identity()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    update()
+    return rig
+
+
+def head_of(rig: Any, bone: str) -> Vector:
+    """Return the head of a shown bone, in world space."""
+    shown = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    return shown.matrix_world @ shown.pose.bones[bone].head
+
+
+def tail_of(rig: Any, bone: str) -> Vector:
+    """Return its tail."""
+    shown = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    return shown.matrix_world @ shown.pose.bones[bone].tail
+
+
+def turn_between(rig: Any, bone: str, before: Any) -> float:
+    """Return the angle by which a shown bone has turned from a matrix, in radians."""
+    shown = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    now = shown.pose.bones[bone].matrix.to_quaternion()
+    return now.rotation_difference(before.to_quaternion()).angle
