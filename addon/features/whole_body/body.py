@@ -9,7 +9,7 @@ from typing import Any, Final
 import bpy
 
 from fabrik_solver import WHOLE, Frame, Hinge, Local, bone_frame, inverse, point_in
-from fabrik_solver.core.bones import moved_location
+from fabrik_solver.core.bones import head_in_parent, inherited_axes, moved_location
 from fabrik_solver.core.vectors import (
     IDENTITY,
     ORIGIN,
@@ -88,8 +88,11 @@ class PosedBody:
         depsgraph: bpy.types.Depsgraph,
         armature: bpy.types.Object,
         roles: Roles,
+        root: int,
         pulled: Iterable[int],
         clavicle: float,
+        posed: Collection[int] = (),
+        kept: Collection[int] = (),
     ) -> None:
         """Read the pose.
 
@@ -97,8 +100,11 @@ class PosedBody:
             depsgraph: The evaluated depsgraph.
             armature: The armature.
             roles: The roles of its bones.
+            root: The bone that moves the body.
             pulled: The bones that goals are for.
             clavicle: The share of clavicles in the rotation of arms.
+            posed: The bones that constraints pose, so that their channels do not show how they are.
+            kept: Those that go along with their parent, because their constraints decide.
 
         Raises:
             ProblemError: If it cannot be posed.
@@ -106,7 +112,7 @@ class PosedBody:
         rig = self.rig = skeleton_of(armature)
         self._armature, self._roles = armature, roles
         now = Evaluated(armature.evaluated_get(depsgraph))
-        self.root = _movable(rig, _common(rig, pulled, roles))
+        self.root, self._kept = root, kept
         ends = [*pulled, *(rig.index[name] for name in roles.ends if name in rig.index)]
         below = rig.below({self.root})
         is_needed = {i for end in ends if end in below for i in rig.chain_up(end)} & below
@@ -123,9 +129,11 @@ class PosedBody:
             )
         self._axes = {bone: _rotation_of(self._frames[bone]) for bone in self.bones}
         self._rotations = {bone: PosedRotation(self._bone(bone)) for bone in self.bones}
-        self._location = vector(self._bone(self.root).location)
+        self._turns = {bone: self._shown_turn(bone, bone in posed) for bone in self.bones}
+        self._start = vector(self._bone(self.root).location)
+        self._location = self._shown_location(self.root in posed)
         self.can_move = not self._is_location_fixed()
-        self.joints = [bone for bone in self.bones if self._turns(bone)]
+        self.joints = [bone for bone in self.bones if self._rotates(bone)]
         self._index = {bone: i for i, bone in enumerate(self.joints)}
         self._clavicle = min(clavicle, MOST_SHARE)
         self._locals = {bone: self._local(bone) for bone in self.bones}
@@ -133,6 +141,25 @@ class PosedBody:
         heads = [self._frames[bone][1] for bone in self.bones]
         self.size = max(length(sub(head, heads[0])) for head in heads)
         self._is_exact = self._follows_channels()
+
+    def _shown_turn(self, bone: int, is_posed: bool) -> Quat:
+        """Return the rotation of a bone that is shown, in its channel."""
+        if not is_posed:
+            return self._rotations[bone].turn
+        parent = self.rig.parents[bone]
+        above = self._above if bone == self.root else self._frames[parent]
+        inherited = _rotation_of((inherited_axes(self.rig.bone(bone), above[0])[0], ORIGIN))
+        w, x, y, z = inherited
+        return quat_product((w, -x, -y, -z), self._axes[bone])
+
+    def _shown_location(self, is_posed: bool) -> Vec:
+        """Return the location of the root that is shown, in its channel."""
+        if not is_posed:
+            return self._start
+        bone = self.rig.bone(self.root)
+        at = point_in(self._above, head_in_parent(bone, Local(self._start)))
+        way = sub(self._frames[self.root][1], at)
+        return moved_location(bone, self._start, self._above[0], way)
 
     def _bone(self, bone: int) -> Any:
         return pose_bones(self._armature)[self.rig.names[bone]]
@@ -143,17 +170,19 @@ class PosedBody:
             return True
         return any(root.lock_location) or animation.has_driver(self._armature, root, "location")
 
-    def _turns(self, bone: int) -> bool:
+    def _rotates(self, bone: int) -> bool:
         """Return whether a bone rotates by itself; any other goes along with its parent."""
         if bone == self.root or not self.rig.rest(bone).use_inherit_rotation:
             return True
-        if self.rig.names[bone] in self._roles.rigid or self._rotations[bone].is_fixed:
+        if bone in self._kept or self.rig.names[bone] in self._roles.rigid:
+            return False
+        if self._rotations[bone].is_fixed:
             return False
         return not any(active_constraints(self._bone(bone)))
 
     def _local(self, bone: int) -> Local:
         location = ORIGIN if bone in self.rig.connected else vector(self._bone(bone).location)
-        return Local(location, self._rotations[bone].turn, vector(self._bone(bone).scale))
+        return Local(location, self._turns[bone], vector(self._bone(bone).scale))
 
     def _follows_channels(self) -> bool:
         """Return whether nothing but the channels poses the body, as for most skeletons."""
@@ -212,7 +241,7 @@ class PosedBody:
         posed, rotation = self._bone(bone), self._rotations[bone]
         if problem := joint_problem(posed):
             raise ProblemError(problem)
-        limit, turn, preferred = rotation.limited(limit_of(posed)), rotation.turn, ORIGIN
+        limit, turn, preferred = rotation.limited(limit_of(posed)), self._turns[bone], ORIGIN
         if name in roles.hinges:
             hinge, angle = self._hinge(bone)
             if hinge is not None:
@@ -252,7 +281,7 @@ class PosedBody:
         flexion = flexion_of(self._armature, self.rig.names[bone])
         if flexion is None:
             return None, 0.0
-        w, x, y, z = self._rotations[bone].turn
+        w, x, y, z = self._turns[bone]
         axis = rotate((w, -x, -y, -z), vector(flexion.axis))
         about = rotate(self._axes[bone], axis)
         upper = self.joints[self.joint_of(self.rig.parents[bone])]
@@ -291,11 +320,7 @@ class PosedBody:
             if goal.location is None or goal.rank > DRAGGED:
                 missed.append(ORIGIN)
                 continue
-            joint = goal.joint
-            lever = sub(goal.point, self._frames[self.joints[joint]][1])
-            w, x, y, z = self._axes[self.joints[joint]]
-            change = quat_product(pose.axes[joint], (w, -x, -y, -z))
-            expected = add(pose.heads[joint], rotate(change, lever))
+            expected, _ = self.placed(pose, one.bone, goal.point)
             missed.append(
                 sub(expected, point_in(frames[one.bone], self.in_bone(one.bone, goal.point)))
             )
@@ -303,13 +328,25 @@ class PosedBody:
 
     def _turned(self, pose: WholeBodyPose) -> dict[int, Quat]:
         return {
-            bone: quat_product(self._rotations[bone].turn, turn)
+            bone: quat_product(self._turns[bone], turn)
             for bone, turn in zip(self.joints, pose.turns, strict=True)
         }
 
     def _moved(self, pose: WholeBodyPose) -> Vec:
         moved = pose.moved[0]
         return moved_location(self.rig.bone(self.root), self._location, self._above[0], moved)
+
+    def placed(self, pose: WholeBodyPose, bone: int, point: Vec) -> tuple[Vec, Quat]:
+        """Return where a point of a bone is now, and how the bone has rotated since the press."""
+        joint = self.joint_of(bone)
+        head, axes = self._frames[self.joints[joint]][1], self._axes[self.joints[joint]]
+        w, x, y, z = axes
+        change = quat_product(pose.axes[joint], (w, -x, -y, -z))
+        return add(pose.heads[joint], rotate(change, sub(point, head))), change
+
+    def head(self, bone: int) -> Vec:
+        """Return the head of a bone at the press."""
+        return self._frames[bone][1]
 
     # Writing
 
@@ -331,7 +368,7 @@ class PosedBody:
         for bone in self.joints:
             self._rotations[bone].restore()
         if self.can_move:
-            self._bone(self.root).location = self._location
+            self._bone(self.root).location = self._start
 
     def channels(self, bones: Collection[int]) -> list[tuple[Any, str]]:
         """Return the channels that posing some bones sets: their pose bone, and the name."""
@@ -345,11 +382,19 @@ class PosedBody:
         return found
 
 
-def _common(rig: Skeleton, pulled: Iterable[int], roles: Roles) -> int:
-    """Return the bone that carries the whole body and all that is pulled at.
+def root_of(rig: Skeleton, roles: Roles, pulled: Iterable[int]) -> int:
+    """Return the bone that moves a body with all that is pulled at.
 
-    That of a skeleton without hips is the topmost one.
+    That is the lowest one that carries all of it, or of a skeleton without hips the topmost one; if
+    it is connected to its parent, the first one above it that is not.
     """
+    bone = _common(rig, roles, pulled)
+    while bone in rig.connected and rig.parents[bone] >= 0:
+        bone = rig.parents[bone]
+    return bone
+
+
+def _common(rig: Skeleton, roles: Roles, pulled: Iterable[int]) -> int:
     lines = [rig.chain_up(bone) for bone in pulled]
     if roles.hips in rig.index:
         lines += [rig.chain_up(rig.index[name]) for name in roles.ends if name in rig.index]
@@ -363,13 +408,6 @@ def _common(rig: Skeleton, pulled: Iterable[int], roles: Roles) -> int:
             break
         common = level[0]
     return common
-
-
-def _movable(rig: Skeleton, bone: int) -> int:
-    """Return a bone, or the first one above it that is not connected to its parent."""
-    while bone in rig.connected and rig.parents[bone] >= 0:
-        bone = rig.parents[bone]
-    return bone
 
 
 def _parents_first(rig: Skeleton, bones: Collection[int]) -> list[int]:

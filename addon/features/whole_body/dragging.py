@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import dist
+
 import bpy
 
 from fabrik_solver import inverse, point_in
@@ -9,22 +11,35 @@ from fabrik_solver.core.vectors import (
     IDENTITY,
     ORIGIN,
     QUAT_IDENTITY,
+    Quat,
     Vec,
     add,
     dot,
     mat_apply,
     orthonormalize,
+    quat_of,
+    quat_product,
 )
-from fabrik_solver.core.whole_body import DRAGGED, PINNED, SOFT, Balance, WholeBodyGoal
+from fabrik_solver.core.whole_body import (
+    DRAGGED,
+    PINNED,
+    SOFT,
+    TARGET,
+    Balance,
+    WholeBodyGoal,
+    WholeBodyPose,
+)
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
 from ...blender.refusals import rest_problem
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
-from .body import PosedBody, Wanted
+from ...settings.properties import settings
+from .body import EXACT, PosedBody, Wanted, root_of
 from .roles import STANDING, Roles, roles_of
 from .settings import BODY_PART, BONE, BOTH, body_settings, pins_of
+from .targets import DrivenLimb, driven_limbs, posing_chains
 
 REACHED = 1e-4
 """The largest miss of the dragged point that counts as reached, as a fraction of the body."""
@@ -99,11 +114,27 @@ class WholeBodyDrag:
         self._roles = roles_of(armature)
         self._pins = self._pinned()
         pulled = [self._bone, *(pin.bone for pin in self._pins)]
-        clavicle = body_settings(armature).clavicle
-        self._posed = PosedBody(depsgraph, armature, self._roles, pulled, clavicle)
-        below = rig.below({self._posed.root})
+        chains = posing_chains(armature)
+        pulled += [chain.bones[-1] for chain in chains]
+        root = root_of(rig, self._roles, pulled)
+        below = rig.below({root})
         self._pins = [pin for pin in self._pins if pin.bone in below]
-        is_free = bool(self._pins) or self._bone == self._posed.root
+        self._limbs = driven_limbs(depsgraph, armature, chains, below)
+        constrained = {bone for chain in chains for bone in chain.bones}
+        kept = constrained - {bone for limb in self._limbs for bone in limb.chain.bones}
+        settled = {bone for limb in self._limbs if limb.is_settled for bone in limb.chain.bones}
+        self._not_written = settled | kept
+        self._posed = PosedBody(
+            depsgraph,
+            armature,
+            self._roles,
+            root,
+            [bone for bone in pulled if bone in below],
+            body_settings(armature).clavicle,
+            constrained,
+            kept,
+        )
+        is_free = bool(self._pins or self._limbs) or self._bone == self._posed.root
         self._body = self._posed.body(is_free)
         evaluated = armature.evaluated_get(depsgraph)
         self._world = matrix_frame(evaluated.matrix_world)
@@ -114,6 +145,7 @@ class WholeBodyDrag:
                 "“{object}” has zero scale or an invalid transform: change its scale",
                 object=armature.name,
             ) from None
+        self._turn = quat_of(orthonormalize(self._world[0]) or IDENTITY)
         self._start = self._posed.point_of(self._bone)
         self._end = self._posed.in_bone(self._bone, self._start)
         self.place = self.tip_start = point_in(self._world, self._start)
@@ -159,6 +191,7 @@ class WholeBodyDrag:
                 rotation_weights=pin.rotation_weights,
             )
             wanted.append(Wanted(pin.bone, goal))
+        wanted += self._targets({one.bone for one in wanted})
         index = posed.rig.index
         goals = {one.bone for one in wanted if one.goal.rotation is not None} | {self._bone}
         if roles.head in index and index[roles.head] not in goals:
@@ -167,6 +200,26 @@ class WholeBodyDrag:
             x, y, z = roles.up
             level = (1.0 - x * x, 1.0 - y * y, 1.0 - z * z)
             wanted.append(self._soft(index[roles.chest], level, UPRIGHT))
+        return wanted
+
+    def _targets(self, pinned: set[int]) -> list[Wanted]:
+        """Return the goals of limbs that constraints pose, unless they are pinned or dragged."""
+        posed, taken = self._posed, {*pinned, self._bone}
+        wanted: list[Wanted] = []
+        for limb in self._limbs:
+            chain = limb.chain
+            tips = {chain.bones[-1], chain.tip_bone, *posed.rig.children[chain.bones[-1]]}
+            if tips & taken:
+                continue
+            goal = WholeBodyGoal(
+                posed.joint_of(chain.bones[-1]),
+                limb.tip,
+                TARGET,
+                location=limb.aim,
+                rotation=QUAT_IDENTITY if limb.is_oriented else None,
+                weight=settings(self.object).constraints[chain.item].weight,
+            )
+            wanted.append(Wanted(chain.bones[-1], goal))
         return wanted
 
     def _soft(self, bone: int, weights: Vec, weight: float) -> Wanted:
@@ -199,7 +252,27 @@ class WholeBodyDrag:
         except (ValueError, ArithmeticError):
             raise ProblemError("Too far away (single precision overflows): drag less far") from None
         self.state = "REACHED" if pose.misses[0] <= REACHED * posed.size else "OUT_OF_REACH"
-        posed.write(pose)
+        posed.write(pose, self._not_written)
+        for limb in self._limbs:
+            self._move(limb, pose)
+
+    def _move(self, limb: DrivenLimb, pose: WholeBodyPose) -> None:
+        """Move the target and the pole of a limb to where they give a pose."""
+        posed, chain, world = self._posed, limb.chain, self._world
+        tip, change = posed.placed(pose, chain.bones[-1], limb.tip)
+        if dist(tip, limb.aim) > EXACT * posed.size or limb.is_oriented:
+            limb.move(point_in(world, tip), self._in_world(change))
+        else:
+            limb.target.restore()
+        first = chain.bones[0]
+        origin = posed.head(first)
+        moved, change = posed.placed(pose, first, origin)
+        limb.move_pole(point_in(world, origin), point_in(world, moved), self._in_world(change))
+
+    def _in_world(self, change: Quat) -> Quat:
+        """Return a rotation of the space of the armature in world space."""
+        w, x, y, z = self._turn
+        return quat_product(quat_product(self._turn, change), (w, -x, -y, -z))
 
     def _balance(self) -> Balance | None:
         """Return what the centre of mass stays above; None if it need not."""
@@ -214,8 +287,15 @@ class WholeBodyDrag:
         Raises:
             ProblemError: If it could not be keyed; the pose is kept.
         """
-        for owner, name in self._posed.channels(self._keyed()):
+        keyed = self._keyed()
+        for owner, name in self._posed.channels(keyed - self._not_written):
             auto_key(owner, name)
+        for limb in self._limbs:
+            tips = {*limb.chain.bones, *self._posed.rig.children[limb.chain.bones[-1]]}
+            if keyed & tips:
+                for control in limb.controls:
+                    for owner, name in control.channels():
+                        auto_key(owner, name)
         return ""
 
     def _keyed(self) -> set[int]:
@@ -241,6 +321,9 @@ class WholeBodyDrag:
         """Restore the FK pose of the start of the drag."""
         self.state = "REACHED"
         self._posed.restore()
+        for limb in self._limbs:
+            for control in limb.controls:
+                control.restore()
 
 
 def standing_feet(armature: bpy.types.Object, roles: Roles) -> list[str]:
