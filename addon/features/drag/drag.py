@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from math import dist
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import bpy
 
@@ -60,6 +60,15 @@ class Drag(Protocol):
 
     def cancel(self) -> None:
         """Restore the values of the start of the drag."""
+        ...
+
+
+@runtime_checkable
+class PinningDrag(Protocol):
+    """A drag that can pin what is dragged."""
+
+    def next_pin(self) -> None:
+        """Pin the dragged bone in the next way, or free it."""
         ...
 
 

@@ -45,6 +45,7 @@ KEYS = (
     (("EVENT_SHIFT", "EVENT_X", "EVENT_Y", "EVENT_Z"), msg("Plane")),
     (("EVENT_SHIFT",), msg("Precision Mode")),
     (("EVENT_CTRL",), msg("Snap")),
+    (("EVENT_P",), msg("Pin")),
     (("MOUSE_MMB",), msg("Rotate View")),
 )
 """Icons and texts of the status bar."""
@@ -174,7 +175,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         mouse = (event.mouse_x, event.mouse_y)
         if self.under_mouse:
             mouse = (event.mouse_prev_press_x, event.mouse_prev_press_y)
-            picked = _bone_under(context, selection, mouse)
+            picked = bone_under(context, selection, mouse)
             if picked is None:
                 return {"PASS_THROUGH"}
         else:
@@ -226,6 +227,11 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             self._clean_up(context)
             self.value = self._gesture.displacement
             return self._confirm(context, self._gesture.dragged)
+        dragged = self._gesture.dragged
+        if event.type == "P" and is_press and isinstance(dragged, drag.PinningDrag):
+            dragged.next_pin()
+            cast(Any, context.area).tag_redraw()
+            return {"RUNNING_MODAL"}
         if event.type == "MOUSEMOVE":
             self._gesture.mouse_move(context, event)
         elif not (event.type in SHIFTS or (is_press and self._gesture.key(event))):
@@ -266,7 +272,7 @@ def _draw_keys(header: Any, _context: bpy.types.Context) -> None:
         row.label(text=shown(text), translate=False)
 
 
-def _bone_under(
+def bone_under(
     context: bpy.types.Context, selection: PoseSelection, mouse: tuple[float, float]
 ) -> tuple[bpy.types.Object, str] | None:
     """Return the bone under the mouse, as Blender's selection finds it; None if there is none."""
@@ -305,7 +311,14 @@ class FABRIK_drag(bpy.types.WorkSpaceTool):
             {"type": "LEFTMOUSE", "value": "CLICK_DRAG", "alt": True},
             {"properties": [("under_mouse", True), ("as_fk", True)]},
         ),
+        ("fabrik.pin", {"type": "P", "value": "PRESS"}, {"properties": [("under_mouse", True)]}),
     )
+
+    @staticmethod
+    def draw_settings(_context: bpy.types.Context, layout: Layout, tool: Any) -> None:
+        """Draw the options of the tool."""
+        if drag.WAYS:
+            layout.prop(tool.operator_properties("fabrik.drag"), "whole_body")
 
 
 def register() -> None:

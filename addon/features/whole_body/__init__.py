@@ -2,7 +2,7 @@
 
 from ...plan.registry import Feature
 from ...settings.definitions import ItemList, defined, group
-from . import operators
+from . import operators, panel
 from .settings import FabrikPin, FabrikWholeBody
 
 FEATURE = Feature(
@@ -23,4 +23,4 @@ FEATURE = Feature(
     },
 )
 
-PARTS = (operators,)
+PARTS = (operators, panel)

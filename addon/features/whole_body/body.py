@@ -45,6 +45,7 @@ from ...editing.flexion import flexion_of
 from ...editing.posing import PosedRotation
 from ...frame.evaluated import Evaluated
 from ...settings.joint_limits import joint_problem, limit_of
+from .balancing import middle_of
 from .roles import Roles
 
 MOST_FLEXION: Final = radians(165.0)
@@ -263,11 +264,8 @@ class PosedBody:
             follows=self._index.get(follows, -1),
             share=self._clavicle if follows in self._index else 0.0,
             mass=roles.masses.get(name, 0.0),
-            centre=self._middle(bone),
+            centre=middle_of(pose_bones(self._armature), name, roles),
         )
-
-    def _middle(self, bone: int) -> Vec:
-        return scaled(add(self._frames[bone][1], self._end(bone)), 0.5)
 
     def _end(self, bone: int) -> Vec:
         """Return the end of a bone: the head of the next one of the body, or else its tail."""

@@ -17,6 +17,7 @@ from fabrik_solver.core.vectors import (
     dot,
     mat_apply,
     orthonormalize,
+    quat_angle,
     quat_of,
     quat_product,
 )
@@ -36,9 +37,20 @@ from ...blender.keying import auto_key
 from ...blender.refusals import rest_problem
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
 from ...settings.properties import settings
+from .balancing import support_of
 from .body import EXACT, PosedBody, Wanted, root_of
 from .roles import STANDING, Roles, roles_of
-from .settings import BODY_PART, BONE, BOTH, body_settings, pins_of
+from .settings import (
+    AFTER,
+    BODY_PART,
+    BONE,
+    BOTH,
+    NONE,
+    body_settings,
+    pin_kind,
+    pins_of,
+    set_pin,
+)
 from .targets import DrivenLimb, driven_limbs, posing_chains
 
 REACHED = 1e-4
@@ -152,7 +164,10 @@ class WholeBodyDrag:
         bone_axes = matrix3(evaluated.matrix_world @ pose_bones(evaluated)[bone].matrix)
         self.axes = orthonormalize(bone_axes) or IDENTITY
         self.state = "REACHED"
+        self._pin_kind = pin_kind(armature, bone)
+        self._displacement = ORIGIN
         self._held = self._goals()
+        self._staying = self._independent()
 
     def _pinned(self) -> list[Pin]:
         """Return what is pinned; if nothing is, the feet that stand are."""
@@ -222,6 +237,18 @@ class WholeBodyDrag:
             wanted.append(Wanted(chain.bones[-1], goal))
         return wanted
 
+    def _independent(self) -> list[DrivenLimb]:
+        """Return the limbs that nothing else hangs on: their targets stay, also out of reach."""
+        rig, staying = self._posed.rig, []
+        wanted = [self._bone, *(one.bone for one in self._held if one.goal.rank != SOFT)]
+        for limb in self._limbs:
+            tips = {limb.chain.bones[-1]}
+            others = {i for other in self._limbs if other is not limb for i in other.chain.bones}
+            below = rig.below({*limb.chain.bones})
+            if below.isdisjoint({*others, *wanted} - tips) and self._bone not in tips:
+                staying.append(limb)
+        return staying
+
     def _soft(self, bone: int, weights: Vec, weight: float) -> Wanted:
         posed = self._posed
         goal = WholeBodyGoal(
@@ -240,8 +267,9 @@ class WholeBodyDrag:
         Raises:
             ProblemError: If that overflows.
         """
+        self._displacement = displacement
         if displacement == ORIGIN:
-            self.cancel()
+            self._restore()
             return
         posed, start = self._posed, self._start
         there = add(start, mat_apply(self._to_armature, displacement))
@@ -260,7 +288,10 @@ class WholeBodyDrag:
         """Move the target and the pole of a limb to where they give a pose."""
         posed, chain, world = self._posed, limb.chain, self._world
         tip, change = posed.placed(pose, chain.bones[-1], limb.tip)
-        if dist(tip, limb.aim) > EXACT * posed.size or limb.is_oriented:
+        is_moved = dist(tip, limb.aim) > EXACT * posed.size
+        if limb.is_oriented:
+            is_moved |= quat_angle(change, QUAT_IDENTITY) > EXACT
+        if is_moved and limb not in self._staying:
             limb.move(point_in(world, tip), self._in_world(change))
         else:
             limb.target.restore()
@@ -278,7 +309,8 @@ class WholeBodyDrag:
         """Return what the centre of mass stays above; None if it need not."""
         if not body_settings(self.object).use_balance:
             return None
-        corners = support_of(self.object, self._posed.rig.names, self._pins)
+        names = [self._posed.rig.names[pin.bone] for pin in self._pins]
+        corners = support_of(pose_bones(self.object), names)
         return Balance(corners, self._roles.up) if corners else None
 
     def confirm(self) -> str:
@@ -317,8 +349,22 @@ class WholeBodyDrag:
         frame = matrix_frame(armature.matrix_world @ pose_bones(armature)[self.name].matrix)
         return point_in(frame, self._end)
 
+    def next_pin(self) -> None:
+        """Pin the dragged bone: its location, then its rotation too, then nothing."""
+        set_pin(self.object, self.name, AFTER[pin_kind(self.object, self.name)])
+        others = [pin for pin in self._pins if pin.bone != self._bone]
+        kind = pin_kind(self.object, self.name)
+        self._pins = others if kind == NONE else [*others, Pin(self._bone, kind == BOTH)]
+        self._held = self._goals()
+        self.move_by(self._displacement)
+
     def cancel(self) -> None:
-        """Restore the FK pose of the start of the drag."""
+        """Restore the FK pose of the start of the drag, and the pin of the bone."""
+        if pin_kind(self.object, self.name) != self._pin_kind:
+            set_pin(self.object, self.name, self._pin_kind)
+        self._restore()
+
+    def _restore(self) -> None:
         self.state = "REACHED"
         self._posed.restore()
         for limb in self._limbs:
@@ -335,14 +381,3 @@ def standing_feet(armature: bpy.types.Object, roles: Roles) -> list[str]:
         lowest[name] = min(dot(vector(end), up) for one in below for end in (one.head, one.tail))
     floor = min(lowest.values(), default=0.0) + STANDING * roles.size
     return [name for name, height in lowest.items() if height <= floor]
-
-
-def support_of(armature: bpy.types.Object, names: list[str], pins: list[Pin]) -> list[Vec]:
-    """Return the corners of what pinned bones stand on: the ends of them and those below them."""
-    bones = pose_bones(armature)
-    corners: list[Vec] = []
-    for pin in pins:
-        bone = bones[names[pin.bone]]
-        for one in (bone, *bone.children_recursive):
-            corners += [vector(one.head), vector(one.tail)]
-    return corners

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import bpy
 
 from ...blender.access import pose_bones
@@ -11,13 +13,15 @@ from ...settings.definitions import defined
 from ...ui.refusing import Working, active_armature, armature_refusal
 from ...ui.registering import registering
 from ..drag import drag
+from ..drag.operators import bone_under
+from ..drag.selection import PoseSelection
 from .dragging import begin
-from .settings import BOTH, LOCATION, NONE, pin_kind, set_pin
+from .settings import AFTER, BOTH, LOCATION, NONE, pin_kind, set_pin
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 NEXT = "NEXT"
-
-AFTER = {NONE: LOCATION, LOCATION: BOTH, BOTH: NONE}
-"""The pin after each, as the key P goes through them."""
 
 KIND_ITEMS = (
     (NEXT, "Next", "Location, then location and rotation, then free", 0),
@@ -52,10 +56,31 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
     kind: str = defined(
         "Pin", "What of the bone is pinned", items=KIND_ITEMS, options={"SKIP_SAVE"}
     )
+    armature: str = defined(
+        "Armature",
+        "Armature of the bone. Without a name the active armature is used",
+        options={"HIDDEN", "SKIP_SAVE"},
+    )
+    under_mouse: bool = defined(
+        "Under the Mouse", "Pin the bone under the mouse", options={"HIDDEN", "SKIP_SAVE"}
+    )
+
+    def invoke(
+        self, context: bpy.types.Context, event: bpy.types.Event
+    ) -> set[OperatorReturnItems]:
+        """Pin the bone under the mouse, or the active one."""
+        if self.under_mouse:
+            mouse = (event.mouse_x, event.mouse_y)
+            picked = bone_under(context, PoseSelection(context), mouse)
+            if picked is None:
+                return {"PASS_THROUGH"}
+            self.armature, self.bone = picked[0].name, picked[1]
+        return self.execute(context)
 
     def work(self, context: bpy.types.Context) -> str:
         """Pin it."""
-        armature = active_armature(context)
+        named = bpy.data.objects.get(self.armature)
+        armature = active_armature(context) if named is None else named
         name = self.bone
         if not name:
             active = context.active_pose_bone
@@ -68,8 +93,7 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
                 name=name,
                 object=armature.name,
             )
-        before = pin_kind(armature, name)
-        kind = AFTER[before] if self.kind == NEXT else self.kind
+        kind = AFTER[pin_kind(armature, name)] if self.kind == NEXT else self.kind
         set_pin(armature, name, kind)
         return msg(DONE[kind], bone=name)
 

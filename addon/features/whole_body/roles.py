@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import dist
@@ -49,6 +50,7 @@ class Roles:
         hinges: The bones below elbows and knees.
         follows: The upper arm whose swing a clavicle shares.
         masses: The masses of bones, as shares of the whole.
+        after: The bone at whose head the mass of a bone ends.
         parts: The part of the body that a bone belongs to.
         up: The direction up, in the space of the armature.
         size: The size of the character in that space; 0 if none is recognized.
@@ -64,6 +66,7 @@ class Roles:
     hinges: set[str] = field(default_factory=set)
     follows: dict[str, str] = field(default_factory=dict)
     masses: dict[str, float] = field(default_factory=dict)
+    after: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
     up: tuple[float, float, float] = (0.0, 0.0, 1.0)
     size: float = 0.0
@@ -123,9 +126,14 @@ class _Finder:
             roles.hips = names[hips]
             roles.stiffness[roles.hips] = PELVIS
         trunk = [*([hips] if hips >= 0 else []), *bones]
+        self._follow([*trunk, above[0]])
         for bone in trunk:
             roles.parts[names[bone]] = "TRUNK"
             roles.masses[names[bone]] = MASSES["TRUNK"] / len(trunk)  # type: ignore[operator]
+
+    def _follow(self, bones: Sequence[int]) -> None:
+        for bone, after in pairwise([bone for bone in bones if bone >= 0]):
+            self.roles.after[self.names[bone]] = self.names[after]
 
     def _neck(self, neck: tuple[int, ...], head: int) -> None:
         if head < 0:
@@ -149,6 +157,7 @@ class _Finder:
             roles.follows[clavicle] = names[limb.bones[0]]
             roles.stiffness[clavicle] = CLAVICLE
         joints = [bone for bone in limb.bones if bone not in limb.halves]
+        self._follow([*joints, limb.end, limb.toe if limb.kind == "LEG" else -1])
         roles.hinges.update(names[bone] for bone in joints[1:])
         shares: tuple[float, ...] = MASSES[limb.kind]  # type: ignore[assignment]
         whole = dict(zip(joints[:2], shares, strict=False))

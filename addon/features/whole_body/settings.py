@@ -18,6 +18,9 @@ PIN_ITEMS = (
     (BOTH, "Location and Rotation", "The bone stays where it is, with its orientation", 1),
 )
 
+AFTER = {NONE: LOCATION, LOCATION: BOTH, BOTH: NONE}
+"""The pin after each, as the key P goes through them."""
+
 FULL_BODY, BODY_PART, BONE = "FULL_BODY", "BODY_PART", "BONE"
 
 KEYING_ITEMS = (

@@ -1,0 +1,183 @@
+"""The panel of pins, and their dots in the viewport."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, cast
+
+import bpy
+
+from fabrik_solver import point_in
+from fabrik_solver.core.support import convex_hull
+from fabrik_solver.core.vectors import Vec, add, any_perpendicular, cross, dot, scaled
+
+from ...blender.access import pose_bones
+from ...blender.errors import report_once
+from ...blender.messages import msg
+from ...blender.skeleton import matrix_frame, vector
+from ...ui.following import shown_armature
+from ...ui.layout import Layout, SidebarPanel, draw_sentence
+from ...ui.paint import Dot, Strokes, draw_dots, faint, palette, pixel
+from ...ui.refusing import active_armature
+from ...ui.registering import registering
+from .balancing import centre_of_mass, known_roles, support_of
+from .settings import BOTH, body_settings, pins_of
+
+HOW_TO = msg("With the tool Drag Bones, press P over each hand and foot that has to stay")
+
+RADIUS = 5.0
+"""The radius of a pin in pixels at a UI scale of 1."""
+
+LINE = 2.0
+AREA = 0.15
+"""The width of lines in pixels, and the opacity of the area of support."""
+
+
+class FABRIK_PT_whole_body(SidebarPanel, bpy.types.Panel):
+    """The pins of an armature, and how its body follows."""
+
+    bl_label = "Whole Body"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw the pins and the options."""
+        layout: Layout = self.layout
+        armature = active_armature(context)
+        layout.operator("fabrik.pin", icon="PINNED")
+        pins = pins_of(armature)
+        if not len(pins):
+            draw_sentence(layout, context, HOW_TO)
+        box = layout.box().column() if len(pins) else layout
+        for pin in pins:
+            row = box.row(align=True)
+            row.label(text=pin.bone, translate=False, icon="PINNED")
+            row.prop(pin, "kind", text="")
+            free = row.operator("fabrik.pin", text="", icon="X")
+            free.bone, free.kind, free.armature = pin.bone, "NONE", armature.name
+        active: Any = context.active_pose_bone
+        shown = next((pin for pin in pins if active is not None and pin.bone == active.name), None)
+        options = layout.column()
+        options.use_property_split = True
+        options.use_property_decorate = False
+        if shown is not None:
+            options.prop(shown, "location_weights")
+            if shown.kind == BOTH:
+                options.prop(shown, "rotation_weights")
+        body = body_settings(armature)
+        options.prop(body, "clavicle")
+        options.prop(body, "keying")
+        options.prop(body, "use_balance")
+
+
+# In the viewport
+
+_handles: list[Any] = []
+
+
+def shown_pins(context: bpy.types.Context) -> list[tuple[Vec, bool]]:
+    """Return where the pinned bones of the shown armature are, and whether their rotation is."""
+    seen = _seen(context)
+    if seen is None:
+        return []
+    armature, world, bones = seen
+    roles = known_roles(armature) if len(pins_of(armature)) else None
+    places: list[tuple[Vec, bool]] = []
+    for pin in pins_of(armature):
+        if roles is not None and pin.bone in bones:
+            bone = bones[pin.bone]
+            end = bone.head if pin.bone in roles.ends else bone.tail
+            places.append((point_in(world, vector(end)), pin.kind == BOTH))
+    return places
+
+
+def shown_balance(context: bpy.types.Context) -> tuple[Vec, Vec, list[Vec]] | None:
+    """Return the center of mass, the point below it, and the area of support, in world space."""
+    seen = _seen(context)
+    if seen is None or not body_settings(seen[0]).use_balance:
+        return None
+    armature, world, bones = seen
+    roles = known_roles(armature)
+    corners = support_of(bones, [pin.bone for pin in pins_of(armature)])
+    centre = centre_of_mass(bones, roles)
+    if centre is None or not corners:
+        return None
+    up = roles.up
+    floor = min(dot(corner, up) for corner in corners)
+    across = any_perpendicular(up)
+    along = cross(up, across)
+    hull = convex_hull([(dot(corner, across), dot(corner, along)) for corner in corners])
+    level = scaled(up, floor)
+    area = [add(level, add(scaled(across, x), scaled(along, y))) for x, y in hull]
+    below = add(centre, scaled(up, floor - dot(centre, up)))
+    places = [point_in(world, place) for place in (centre, below, *area)]
+    return places[0], places[1], places[2:]
+
+
+def _seen(context: bpy.types.Context) -> tuple[bpy.types.Object, Any, Any] | None:
+    armature, layer = shown_armature(context), context.view_layer
+    if armature is None or armature.mode != "POSE" or layer is None or layer.depsgraph is None:
+        return None
+    shown = armature.evaluated_get(layer.depsgraph)
+    return armature, matrix_frame(shown.matrix_world), pose_bones(shown)
+
+
+def _is_shown(context: bpy.types.Context) -> bool:
+    space, scene = cast(Any, context.space_data), cast(Any, context.scene)
+    return space.overlay.show_overlays and scene.fabrik.show_overlay
+
+
+def _draw_balance() -> None:
+    context = bpy.context
+    try:
+        found = shown_balance(context) if _is_shown(context) else None
+        if found is None:
+            return
+        centre, below, area = found
+        colour = palette(context).target
+        strokes = Strokes()
+        strokes.fan(area, faint(colour, AREA))
+        strokes.triangles()
+        strokes = Strokes()
+        strokes.path((centre, below), colour)
+        strokes.path((*area, area[0]), colour)
+        strokes.lines(LINE * pixel(context))
+    except Exception:
+        report_once("could not draw the balance")
+
+
+def _draw_dots() -> None:
+    context = bpy.context
+    try:
+        if not _is_shown(context):
+            return
+        colours, size = palette(context), RADIUS * pixel(context)
+        dots = [
+            # Twice the area if the rotation is pinned as well.
+            Dot(place, size * (sqrt(2.0) if is_oriented else 1.0), colours.end)
+            for place, is_oriented in shown_pins(context)
+        ]
+        found = shown_balance(context)
+        if found is not None:
+            dots.append(Dot(found[0], size, colours.target))
+        region, view = cast(Any, context.region), cast(Any, context.region_data)
+        draw_dots(region, view, dots)
+    except Exception:
+        report_once("could not draw the pins")
+
+
+_register, _unregister = registering((FABRIK_PT_whole_body,))
+
+
+def register() -> None:
+    """Add the panel and the draw handlers."""
+    _register()
+    view: Any = bpy.types.SpaceView3D
+    for draw, when in ((_draw_balance, "POST_VIEW"), (_draw_dots, "POST_PIXEL")):
+        _handles.append(view.draw_handler_add(draw, (), "WINDOW", when))
+
+
+def unregister() -> None:
+    """Remove them."""
+    for handle in _handles:
+        bpy.types.SpaceView3D.draw_handler_remove(handle, "WINDOW")
+    _handles.clear()
+    _unregister()

@@ -1,0 +1,130 @@
+"""Dragging the whole body of a rig with constraints: their targets and poles move along."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import bpy
+import pytest
+from dragged_bodies import head_of, make_body, turn_between
+from mathutils import Vector
+from rigs import channels_bits, everything_bits, is_keyed, shown_bits, update, world_location
+
+from addon.features.whole_body.dragging import WholeBodyDrag
+from addon.features.whole_body.roles import Roles, roles_of
+
+WAYS = [Vector(way) for way in ((0.3, 0, 0), (0, -0.3, -0.3), (-0.2, 0, 0.1))]
+
+
+@pytest.fixture(params=(False, True))
+def sample(request: pytest.FixtureRequest, empty_file: None, tmp_path: Path) -> Any:
+    """A body whose constraints share the spine, or that was set up with targets of its own."""
+    rig = make_body("sample", tmp_path)
+    if request.param:
+        rig.fabrik.constraints.clear()
+        assert bpy.ops.fabrik.character_set_up(controls="BONE") == {"FINISHED"}
+    for item in rig.fabrik.constraints:
+        item.enabled = True
+    update()
+    return rig
+
+
+@pytest.fixture(params=("EMPTY", "BONE"))
+def knight(request: pytest.FixtureRequest, empty_file: None, tmp_path: Path) -> Any:
+    rig = make_body("kaykit", tmp_path)
+    assert bpy.ops.fabrik.character_set_up(controls=request.param) == {"FINISHED"}
+    update()
+    return rig
+
+
+def pin_feet(rig: Any) -> Roles:
+    roles = roles_of(rig)
+    for foot in roles.feet:
+        bpy.ops.fabrik.pin(bone=foot, kind="BOTH")
+    return roles
+
+
+def shown_matrix(rig: Any, bone: str) -> Any:
+    shown = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    return shown.pose.bones[bone].matrix.copy()
+
+
+def check(rig: Any, roles: Roles, bone: str, way: Vector) -> None:
+    """Drag a bone, look, and drag it back."""
+    start = {name: head_of(rig, name) for name in roles.ends}
+    turned = {name: shown_matrix(rig, name) for name in roles.feet}
+    dragged = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), rig, bone)
+    dragged.move_by(tuple(way))
+    update()
+    assert (head_of(rig, bone) - start[bone] - way).length < 1e-3
+    for foot in roles.feet:
+        assert (head_of(rig, foot) - start[foot]).length < 1e-4
+        assert turn_between(rig, foot, turned[foot]) < 2e-3
+    dragged.cancel()
+    update()
+
+
+def test_targets_move_so_that_pins_stay_and_the_hand_is_there(sample: Any) -> None:
+    roles = pin_feet(sample)
+    for way in WAYS:
+        check(sample, roles, roles.hands[0], way)
+    check(sample, roles, roles.hips, Vector((0.05, 0.0, -0.15)))
+
+
+def test_it_does_on_a_character_that_was_set_up(knight: Any) -> None:
+    roles = pin_feet(knight)
+    for way in WAYS:
+        check(knight, roles, roles.hands[0], way * 0.4)
+    check(knight, roles, roles.hips, Vector((0.05, 0.0, -0.05)))
+
+
+def test_cancelling_restores_targets_and_channels(knight: Any) -> None:
+    roles = pin_feet(knight)
+    before = everything_bits(), channels_bits(knight), shown_bits(knight)
+    places = [world_location(ob) for ob in bpy.data.objects]
+    dragged = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), knight, roles.hands[0])
+    dragged.move_by((0.1, -0.3, -0.2))
+    update()
+    assert shown_bits(knight) != before[2]
+    dragged.cancel()
+    update()
+    assert (everything_bits(), channels_bits(knight), shown_bits(knight)) == before
+    assert [world_location(ob) for ob in bpy.data.objects] == places
+
+
+def test_the_fk_pose_of_a_limb_with_a_pole_is_kept(knight: Any) -> None:
+    roles = pin_feet(knight)
+    arm = [knight.pose.bones[name] for name in ("upperarm.l", "lowerarm.l")]
+    before = [bone.matrix_basis.copy() for bone in arm]
+    bpy.ops.fabrik.drag(bone=roles.hands[0], value=(0.1, -0.2, 0.1))
+    update()
+    assert [bone.matrix_basis for bone in arm] == before
+
+
+def test_other_targets_stay_where_they_are_also_out_of_reach(knight: Any) -> None:
+    roles = pin_feet(knight)
+    other = next(item for item in knight.fabrik.constraints if item.bone == roles.hands[1])
+    before = place_of_target(other)
+    bpy.ops.fabrik.drag(bone=roles.hands[0], value=(0.0, -0.3, -0.2))
+    update()
+    assert (place_of_target(other) - before).length < 1e-4
+    assert other.state == "OUT_OF_REACH"  # The knight stands with straight arms.
+
+
+def place_of_target(item: Any) -> Vector:
+    if item.subtarget:
+        return head_of(item.target, item.subtarget)
+    return world_location(item.target)
+
+
+def test_targets_are_keyed_instead_of_limbs(empty_file: None, tmp_path: Path) -> None:
+    rig = make_body("kaykit", tmp_path)
+    bpy.ops.fabrik.character_set_up(controls="BONE")
+    roles = pin_feet(rig)
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    bpy.context.preferences.edit.use_keyframe_insert_available = False
+    bpy.ops.fabrik.drag(bone=roles.hands[0], value=(0.1, -0.2, 0.1))
+    item = next(one for one in rig.fabrik.constraints if one.bone == roles.hands[0])
+    assert is_keyed(rig, f'pose.bones["{item.subtarget}"].location')
+    assert not is_keyed(rig, 'pose.bones["upperarm.l"].rotation_quaternion')
