@@ -1,0 +1,82 @@
+"""Pinning with P, and dragging the whole body with the mouse."""
+
+from character import HAND, RIG, hand_at, have_character
+from window import Window
+
+FEET = ("mixamorig:LeftFoot", "mixamorig:RightFoot")
+PINS = f"[(pin.bone, pin.kind) for pin in {RIG}.fabrik.pins]"
+
+
+def have_tool(window: Window) -> None:
+    """Set a character on the stage, seen as a whole, with the tool in hand."""
+    have_character(window)
+    window.ask("look_at((0.0, 0.0, 0.8), 6.0); take_tool('fabrik.drag'); remember('stage')")
+    window.until("tool() == 'fabrik.drag'")
+    window.settled()
+
+
+def hover(window: Window, bone: str) -> None:
+    window.move(window.ask(f"list(seen(middle('Downloaded', {bone!r})))"))
+
+
+def place(window: Window, bone: str) -> list[float]:
+    """Return where a bone begins and ends, in the space of the armature."""
+    bones = "evaluated(bpy.data.objects['Downloaded']).pose.bones"
+    return window.ask(f"[*{bones}[{bone!r}].head, *{bones}[{bone!r}].tail]")
+
+
+class TestPins:
+    def test_p_pins_the_location_then_the_rotation_then_nothing(self, window):
+        have_tool(window)
+        foot = FEET[0]
+        hover(window, foot)
+        for kinds in ([[foot, "LOCATION"]], [[foot, "BOTH"]], []):
+            window.key("p")
+            window.until(f"[list(pin) for pin in {PINS}] == {kinds!r}")
+        window.key("ctrl+z")
+        window.until(f"[list(pin) for pin in {PINS}] == {[[foot, 'BOTH']]!r}")
+
+    def test_the_body_follows_the_hand_and_the_feet_stay(self, window):
+        have_tool(window)
+        for foot in FEET:
+            hover(window, foot)
+            window.key("p")
+            window.key("p")
+        window.until(f"[pin.kind for pin in {RIG}.fabrik.pins] == ['BOTH', 'BOTH']")
+        feet, pose = [place(window, foot) for foot in FEET], window.ask("pose('Downloaded')")
+        dots = window.settled()
+
+        window.move(hand_at(window))
+        window.press()
+        window.slide(40, 160)
+        window.until(f"pose('Downloaded') != {pose}")
+        assert window.ask("modal()") == "FABRIK_OT_drag"
+        window.key("p")
+        window.until(f"len({RIG}.fabrik.pins) == 3")
+        window.release()
+        window.until("modal() == ''")
+
+        for foot, before in zip(FEET, feet, strict=True):
+            # In the centimetres of the skeleton: a tenth of a millimetre.
+            assert max(abs(a - b) for a, b in zip(place(window, foot), before, strict=True)) < 1e-2
+        window.drawn(dots, window.ask("box()"), 0.001)
+        window.key("ctrl+z")
+        window.until(f"pose('Downloaded') == {pose} and len({RIG}.fabrik.pins) == 2")
+
+    def test_escape_gives_back_pose_and_pins(self, window):
+        have_tool(window)
+        hover(window, FEET[0])
+        window.key("p")
+        window.until(f"len({RIG}.fabrik.pins) == 1")
+        pose = window.ask("pose('Downloaded')")
+        window.move(hand_at(window))
+        window.press()
+        window.slide(30, 120)
+        window.until(f"pose('Downloaded') != {pose}")
+        window.key("p")
+        window.until(f"len({RIG}.fabrik.pins) == 2")
+        window.key("Escape")
+        window.release()
+        window.until("modal() == ''")
+        window.until(f"pose('Downloaded') == {pose} and len({RIG}.fabrik.pins) == 1")
+        assert HAND not in str(window.ask(PINS))
