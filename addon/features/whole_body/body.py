@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import atan2, radians
 from typing import Any, Final
 
@@ -40,12 +40,14 @@ from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.relations import active_constraints
-from ...blender.skeleton import Skeleton, skeleton_of, vector
+from ...blender.skeleton import skeleton_of, vector
 from ...editing.flexion import flexion_of
+from ...editing.playing import updated
 from ...editing.posing import PosedRotation
 from ...frame.evaluated import Evaluated
 from ...settings.joint_limits import joint_problem, limit_of
 from .balancing import middle_of
+from .carriers import Carriers
 from .roles import Roles
 
 MOST_FLEXION: Final = radians(165.0)
@@ -57,6 +59,9 @@ MOST_SHARE: Final = 0.99
 ROUNDS: Final = 8
 """The most solutions, each for goals that are corrected by how far the last pose missed them. Where
 scales shear the bones, each leaves about a third of the miss; elsewhere the first one is exact."""
+
+MEASURED: Final = 3
+"""The same where constraints carry the bones, so that Blender has to evaluate each pose."""
 
 EXACT: Final = 1e-5
 """The largest miss that is not corrected, as a fraction of the size of the body."""
@@ -89,6 +94,7 @@ class PosedBody:
         depsgraph: bpy.types.Depsgraph,
         armature: bpy.types.Object,
         roles: Roles,
+        carriers: Carriers,
         root: int,
         pulled: Iterable[int],
         clavicle: float,
@@ -101,6 +107,7 @@ class PosedBody:
             depsgraph: The evaluated depsgraph.
             armature: The armature.
             roles: The roles of its bones.
+            carriers: What carries the bones.
             root: The bone that moves the body.
             pulled: The bones that goals are for.
             clavicle: The share of clavicles in the rotation of arms.
@@ -111,13 +118,12 @@ class PosedBody:
             ProblemError: If it cannot be posed.
         """
         rig = self.rig = skeleton_of(armature)
-        self._armature, self._roles = armature, roles
-        now = Evaluated(armature.evaluated_get(depsgraph))
+        self._armature, self._roles, self._carriers = armature, roles, carriers
+        now = self._now = Evaluated(armature.evaluated_get(depsgraph))
         self.root, self._kept = root, kept
         ends = [*pulled, *(rig.index[name] for name in roles.ends if name in rig.index)]
-        below = rig.below({self.root})
-        is_needed = {i for end in ends if end in below for i in rig.chain_up(end)} & below
-        self.bones = _parents_first(rig, is_needed)
+        lines = [carriers.up(end) for end in ends if carriers.carries(root, end)]
+        self.bones = carriers.sorted({i for line in lines for i in line[line.index(root) :]})
         self._frames = {bone: now.frame(bone) for bone in self.bones}
         above = rig.parents[self.root]
         self._above = WHOLE if above < 0 else now.frame(above)
@@ -148,7 +154,7 @@ class PosedBody:
         if not is_posed:
             return self._rotations[bone].turn
         parent = self.rig.parents[bone]
-        above = self._above if bone == self.root else self._frames[parent]
+        above = WHOLE if parent < 0 else self._now.frame(parent)
         inherited = _rotation_of((inherited_axes(self.rig.bone(bone), above[0])[0], ORIGIN))
         w, x, y, z = inherited
         return quat_product((w, -x, -y, -z), self._axes[bone])
@@ -175,6 +181,8 @@ class PosedBody:
         """Return whether a bone rotates by itself; any other goes along with its parent."""
         if bone == self.root or not self.rig.rest(bone).use_inherit_rotation:
             return True
+        if self._roles.controls and self.rig.names[bone] not in self._roles.controls:
+            return False
         if bone in self._kept or self.rig.names[bone] in self._roles.rigid:
             return False
         if self._rotations[bone].is_fixed:
@@ -187,6 +195,9 @@ class PosedBody:
 
     def _follows_channels(self) -> bool:
         """Return whether nothing but the channels poses the body, as for most skeletons."""
+        inner = [bone for bone in self.bones if bone != self.root]
+        if any(self._carriers.of(bone) != self.rig.parents[bone] for bone in inner):
+            return False
         composed = self._composed({}, self._location)
         return all(
             length(sub(point_in(composed[bone], end), point_in(self._frames[bone], end)))
@@ -221,7 +232,7 @@ class PosedBody:
     def joint_of(self, bone: int) -> int:
         """Return the index of the joint that moves a bone."""
         while bone not in self._index:
-            bone = self.rig.parents[bone]
+            bone = self._carriers.of(bone)
         return self._index[bone]
 
     # Solving
@@ -252,7 +263,7 @@ class PosedBody:
         follows = rig.index[roles.follows[name]] if name in roles.follows else -1
         stiff: float = posed.fabrik_joint.stiffness
         return WholeBodyJoint(
-            -1 if bone == self.root else self.joint_of(rig.parents[bone]),
+            -1 if bone == self.root else self.joint_of(self._carriers.of(bone)),
             self._frames[bone][1],
             self._axes[bone],
             is_free=is_free and bone == self.root and self.can_move,
@@ -269,7 +280,7 @@ class PosedBody:
 
     def _end(self, bone: int) -> Vec:
         """Return the end of a bone: the head of the next one of the body, or else its tail."""
-        after = next((i for i in self.bones if self.rig.parents[i] == bone), -1)
+        after = next((i for i in self.bones if self._carriers.of(i) == bone), -1)
         if after >= 0 and after in self._frames:
             return self._frames[after][1]
         return point_in(self._frames[bone], (0.0, self.rig.bone(bone).length, 0.0))
@@ -282,36 +293,52 @@ class PosedBody:
         w, x, y, z = self._turns[bone]
         axis = rotate((w, -x, -y, -z), vector(flexion.axis))
         about = rotate(self._axes[bone], axis)
-        upper = self.joints[self.joint_of(self.rig.parents[bone])]
+        upper = self.joints[self.joint_of(self._carriers.of(bone))]
         head = self._frames[bone][1]
         before, after = sub(head, self._frames[upper][1]), sub(self._end(bone), head)
         before, after = (sub(way, scaled(about, dot(way, about))) for way in (before, after))
         angle = atan2(dot(about, cross(before, after)), dot(before, after))
         return Hinge(axis, (min(0.0, angle), max(MOST_FLEXION, angle))), angle
 
-    def solve(
-        self, body: WholeBody, wanted: Sequence[Wanted], balance: Balance | None
+    def pose(
+        self,
+        body: WholeBody,
+        wanted: Sequence[Wanted],
+        balance: Balance | None,
+        write: Callable[[WholeBodyPose], None],
     ) -> WholeBodyPose:
-        """Return the pose in which the goals are met as Blender computes it.
+        """Write the pose in which the goals are met as Blender computes it, and return it.
 
-        Where scales shear the bones, the goals are corrected by how far it misses them.
+        Where scales shear the bones, or constraints carry them, the goals are corrected by how far
+        it misses them.
         """
-        goals = [one.goal for one in wanted]
         shifts = [ORIGIN] * len(wanted)
-        pose = body.solve(goals, balance)
-        for _ in range(ROUNDS - 1 if self._is_exact else 0):
-            missed = self._missed(pose, wanted)
+        pose = body.solve([one.goal for one in wanted], balance)
+        for _ in range(ROUNDS - 1 if self._is_exact else MEASURED):
+            missed = self._missed(self._frames_of(pose, write), pose, wanted)
             pairs = zip(missed, shifts, strict=True)
             if max([length(sub(now, shift)) for now, shift in pairs]) <= EXACT * self.size:
                 break
             shifts = missed
             pairs = zip(wanted, shifts, strict=True)
             pose = body.solve([_shifted(one.goal, shift) for one, shift in pairs], balance)
+        write(pose)
         return pose
 
-    def _missed(self, pose: WholeBodyPose, wanted: Sequence[Wanted]) -> list[Vec]:
+    def _frames_of(
+        self, pose: WholeBodyPose, write: Callable[[WholeBodyPose], None]
+    ) -> Callable[[int], Frame]:
+        """Return the frames of bones as Blender computes them in a pose."""
+        if self._is_exact:
+            return self._composed(self._turned(pose), self._moved(pose)).__getitem__
+        write(pose)
+        self._armature.update_tag()
+        return Evaluated(self._armature.evaluated_get(updated())).frame
+
+    def _missed(
+        self, frame: Callable[[int], Frame], pose: WholeBodyPose, wanted: Sequence[Wanted]
+    ) -> list[Vec]:
         """Return how far the points that have to be exact are from where the solver has them."""
-        frames = self._composed(self._turned(pose), self._moved(pose))
         missed: list[Vec] = []
         for one in wanted:
             goal = one.goal
@@ -320,7 +347,7 @@ class PosedBody:
                 continue
             expected, _ = self.placed(pose, one.bone, goal.point)
             missed.append(
-                sub(expected, point_in(frames[one.bone], self.in_bone(one.bone, goal.point)))
+                sub(expected, point_in(frame(one.bone), self.in_bone(one.bone, goal.point)))
             )
         return missed
 
@@ -380,36 +407,31 @@ class PosedBody:
         return found
 
 
-def root_of(rig: Skeleton, roles: Roles, pulled: Iterable[int]) -> int:
+def root_of(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
     """Return the bone that moves a body with all that is pulled at.
 
     That is the lowest one that carries all of it, or of a skeleton without hips the topmost one; if
     it is connected to its parent, the first one above it that is not.
     """
-    bone = _common(rig, roles, pulled)
+    rig = carriers.rig
+    bone = _common(carriers, roles, pulled)
     while bone in rig.connected and rig.parents[bone] >= 0:
         bone = rig.parents[bone]
     return bone
 
 
-def _common(rig: Skeleton, roles: Roles, pulled: Iterable[int]) -> int:
-    lines = [rig.chain_up(bone) for bone in pulled]
-    if roles.hips in rig.index:
-        lines += [rig.chain_up(rig.index[name]) for name in roles.ends if name in rig.index]
-    else:
+def _common(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
+    index = carriers.rig.index
+    lines = [carriers.up(bone) for bone in pulled]
+    if roles.hips not in index:
         return lines[0][0]
-    top = lines[0][0]
-    lines = [line for line in lines if line[0] == top]
-    common = top
-    for level in zip(*lines, strict=False):
+    lines += [carriers.up(index[name]) for name in roles.ends if name in index]
+    common = top = lines[0][0]
+    for level in zip(*[line for line in lines if line[0] == top], strict=False):
         if len({*level}) > 1:
             break
         common = level[0]
     return common
-
-
-def _parents_first(rig: Skeleton, bones: Collection[int]) -> list[int]:
-    return sorted(bones, key=lambda bone: (len(rig.chain_up(bone)), bone))
 
 
 def _is_finite(frame: Frame) -> bool:

@@ -35,10 +35,15 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
 from ...blender.refusals import rest_problem
+from ...blender.rigify import original_bones
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
+from ...editing.known_limbs import Body
+from ...editing.playing import updated
+from ...editing.switching import SwitchState, restore_switch, switch_to_fk
 from ...settings.properties import settings
 from .balancing import support_of
 from .body import EXACT, PosedBody, Wanted, root_of
+from .carriers import Carriers
 from .roles import STANDING, Roles, roles_of
 from .settings import (
     AFTER,
@@ -122,16 +127,22 @@ class WholeBodyDrag:
             ProblemError: If it cannot be dragged.
         """
         rig = skeleton_of(armature)
-        self.object, self.name, self._bone = armature, bone, rig.index[bone]
+        self.object, self.name = armature, bone
+        self._switched = switched_to_fk(armature)
+        if self._switched:
+            depsgraph = updated()
         self._roles = roles_of(armature)
+        self._pulled = self._roles.named(bone)
+        self._bone = rig.index[self._pulled]
         self._pins = self._pinned()
         pulled = [self._bone, *(pin.bone for pin in self._pins)]
         chains = posing_chains(armature)
         pulled += [chain.bones[-1] for chain in chains]
-        root = root_of(rig, self._roles, pulled)
-        below = rig.below({root})
-        self._pins = [pin for pin in self._pins if pin.bone in below]
-        self._limbs = driven_limbs(depsgraph, armature, chains, below)
+        evaluated = armature.evaluated_get(depsgraph)
+        carriers = Carriers(rig, evaluated)
+        root = root_of(carriers, self._roles, pulled)
+        self._pins = [pin for pin in self._pins if carriers.carries(root, pin.bone)]
+        self._limbs = driven_limbs(depsgraph, armature, chains, rig.below({root}))
         constrained = {bone for chain in chains for bone in chain.bones}
         kept = constrained - {bone for limb in self._limbs for bone in limb.chain.bones}
         settled = {bone for limb in self._limbs if limb.is_settled for bone in limb.chain.bones}
@@ -140,15 +151,15 @@ class WholeBodyDrag:
             depsgraph,
             armature,
             self._roles,
+            carriers,
             root,
-            [bone for bone in pulled if bone in below],
+            [bone for bone in pulled if carriers.carries(root, bone)],
             body_settings(armature).clavicle,
             constrained,
             kept,
         )
         is_free = bool(self._pins or self._limbs) or self._bone == self._posed.root
         self._body = self._posed.body(is_free)
-        evaluated = armature.evaluated_get(depsgraph)
         self._world = matrix_frame(evaluated.matrix_world)
         try:
             self._to_armature = inverse(self._world)[0]
@@ -161,7 +172,7 @@ class WholeBodyDrag:
         self._start = self._posed.point_of(self._bone)
         self._end = self._posed.in_bone(self._bone, self._start)
         self.place = self.tip_start = point_in(self._world, self._start)
-        bone_axes = matrix3(evaluated.matrix_world @ pose_bones(evaluated)[bone].matrix)
+        bone_axes = matrix3(evaluated.matrix_world @ pose_bones(evaluated)[self._pulled].matrix)
         self.axes = orthonormalize(bone_axes) or IDENTITY
         self.state = "REACHED"
         self._pin_kind = pin_kind(armature, bone)
@@ -174,7 +185,7 @@ class WholeBodyDrag:
         rig = skeleton_of(self.object)
         pins = [
             Pin(
-                rig.index[pin.bone],
+                rig.index[self._roles.named(pin.bone)],
                 pin.kind == BOTH,
                 vector(pin.location_weights),
                 vector(pin.rotation_weights),
@@ -184,7 +195,7 @@ class WholeBodyDrag:
         ]
         if not pins:
             feet = standing_feet(self.object, self._roles)
-            pins = [Pin(rig.index[name], True) for name in feet if name != self.name]
+            pins = [Pin(rig.index[name], True) for name in feet if name != self._pulled]
         return pins
 
     def _goals(self) -> list[Wanted]:
@@ -211,7 +222,7 @@ class WholeBodyDrag:
         goals = {one.bone for one in wanted if one.goal.rotation is not None} | {self._bone}
         if roles.head in index and index[roles.head] not in goals:
             wanted.append(self._soft(index[roles.head], FREE_WEIGHTS, GAZE))
-        if roles.chest in index and self.name in (roles.hips, *roles.feet):
+        if roles.chest in index and self._pulled in (roles.hips, *roles.feet):
             x, y, z = roles.up
             level = (1.0 - x * x, 1.0 - y * y, 1.0 - z * z)
             wanted.append(self._soft(index[roles.chest], level, UPRIGHT))
@@ -276,11 +287,15 @@ class WholeBodyDrag:
         joint = posed.joint_of(self._bone)
         goal = WholeBodyGoal(joint, start, DRAGGED, location=there)
         try:
-            pose = posed.solve(self._body, [Wanted(self._bone, goal), *self._held], self._balance())
+            wanted = [Wanted(self._bone, goal), *self._held]
+            pose = posed.pose(self._body, wanted, self._balance(), self._write)
         except (ValueError, ArithmeticError):
             raise ProblemError("Too far away (single precision overflows): drag less far") from None
         self.state = "REACHED" if pose.misses[0] <= REACHED * posed.size else "OUT_OF_REACH"
-        posed.write(pose, self._not_written)
+
+    def _write(self, pose: WholeBodyPose) -> None:
+        """Write a pose to the channels of bones, targets and poles."""
+        self._posed.write(pose, self._not_written)
         for limb in self._limbs:
             self._move(limb, pose)
 
@@ -334,11 +349,12 @@ class WholeBodyDrag:
         """Return the bones that auto-keying keys."""
         posed, keying = self._posed, body_settings(self.object).keying
         if keying == BONE:
-            return {self._bone}
+            return {posed.joints[posed.joint_of(self._bone)]}
         if keying == BODY_PART:
             parts = self._roles.parts
-            part = parts.get(self.name, "")
-            return {self._bone} | {
+            own = posed.joints[posed.joint_of(self._bone)]
+            part = parts.get(posed.rig.names[own], "")
+            return {own} | {
                 bone for bone in posed.bones if part and parts.get(posed.rig.names[bone]) == part
             }
         return {*posed.bones}
@@ -346,7 +362,7 @@ class WholeBodyDrag:
     def tip(self) -> Vec:
         """Return the evaluated point, in world space."""
         armature = self.object.evaluated_get(bpy.context.evaluated_depsgraph_get())
-        frame = matrix_frame(armature.matrix_world @ pose_bones(armature)[self.name].matrix)
+        frame = matrix_frame(armature.matrix_world @ pose_bones(armature)[self._pulled].matrix)
         return point_in(frame, self._end)
 
     def next_pin(self) -> None:
@@ -363,6 +379,8 @@ class WholeBodyDrag:
         if pin_kind(self.object, self.name) != self._pin_kind:
             set_pin(self.object, self.name, self._pin_kind)
         self._restore()
+        for state in self._switched:
+            restore_switch(self.object, state)
 
     def _restore(self) -> None:
         self.state = "REACHED"
@@ -370,6 +388,27 @@ class WholeBodyDrag:
         for limb in self._limbs:
             for control in limb.controls:
                 control.restore()
+
+
+def switched_to_fk(armature: bpy.types.Object) -> list[SwitchState]:
+    """Switch the limbs of a generated Rigify rig to FK as they are shown; return what they were.
+
+    Raises:
+        ProblemError: If a switch is animated.
+    """
+    if not original_bones(armature):
+        return []
+    states: list[SwitchState] = []
+    try:
+        for _, limb in Body(armature).limbs:
+            state = switch_to_fk(armature, limb)
+            if state is not None:
+                states.append(state)
+    except ProblemError:
+        for state in states:
+            restore_switch(armature, state)
+        raise
+    return states
 
 
 def standing_feet(armature: bpy.types.Object, roles: Roles) -> list[str]:

@@ -84,7 +84,7 @@ def shown_pins(context: bpy.types.Context) -> list[tuple[Vec, bool]]:
     for pin in pins_of(armature):
         if roles is not None and pin.bone in bones:
             bone = bones[pin.bone]
-            end = bone.head if pin.bone in roles.ends else bone.tail
+            end = bone.head if roles.named(pin.bone) in roles.ends else bone.tail
             places.append((point_in(world, vector(end)), pin.kind == BOTH))
     return places
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import dist
-from typing import Final
+from typing import Final, TypeVar
 
 import bpy
 
 from fabrik_solver.motion.anatomy import Limb
 
-from ...blender.character import Character, character_of
+from ...blender.access import pose_bones
+from ...blender.character import Character, character_of, generated_character
+from ...blender.relations import active_constraints
+from ...blender.rigify import ORIGINAL, PREFIXED, original_name
+from ...blender.skeleton import skeleton_of
+from .carriers import Carriers
+
+T = TypeVar("T")
 
 SPINE: Final = 4.0
 """The stiffness of the whole spine, of which each bone bends by its length; a limb's bone has 1."""
@@ -52,6 +59,8 @@ class Roles:
         masses: The masses of bones, as shares of the whole.
         after: The bone at whose head the mass of a bone ends.
         parts: The part of the body that a bone belongs to.
+        controls: The only bones that rotate; empty if any may.
+        named: Returns the bone that is meant by another one, as a control means what it controls.
         up: The direction up, in the space of the armature.
         size: The size of the character in that space; 0 if none is recognized.
     """
@@ -68,6 +77,8 @@ class Roles:
     masses: dict[str, float] = field(default_factory=dict)
     after: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
+    controls: set[str] = field(default_factory=set)
+    named: Callable[[str], str] = str
     up: tuple[float, float, float] = (0.0, 0.0, 1.0)
     size: float = 0.0
 
@@ -78,8 +89,69 @@ class Roles:
 
 
 def roles_of(armature: bpy.types.Object) -> Roles:
-    """Return the roles of the bones of an armature, as its character is recognized."""
-    return _Finder(character_of(armature)).roles
+    """Return the roles of the bones of an armature, as its character is recognized.
+
+    In a generated Rigify rig, controls bend, and what is pulled at are the bones of the metarig.
+    """
+    generated = generated_character(armature)
+    if generated is None:
+        return _Finder(character_of(armature)).roles
+    return _of_controls(armature, _Finder(generated).roles, generated.names)
+
+
+TRUNK_CONTROLS: Final = {"torso": "hips", "hips": "hips", "chest": "chest"}
+"""The controls of the trunk whose names are not those of bones of the metarig, by role."""
+
+TWEAK: Final = "tweak"
+
+
+def _of_controls(armature: bpy.types.Object, found: Roles, names: list[str]) -> Roles:
+    """Return the roles of a metarig as those of the rig that was generated from it."""
+    shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    bones, rig = pose_bones(shown), skeleton_of(armature)
+    carriers = Carriers(rig, shown)
+
+    def control(name: str) -> str:
+        """Return the control that carries a bone of the metarig."""
+        for bone in carriers.up(rig.index[ORIGINAL + name])[::-1]:
+            above = rig.names[bone]
+            is_own = not PREFIXED.match(above) and TWEAK not in above
+            if is_own and not any(active_constraints(bones[above])):
+                return above
+        return ORIGINAL + name
+
+    controls = {name: control(name) for name in names if ORIGINAL + name in rig.index}
+
+    def original(name: str) -> str:
+        return ORIGINAL + name if name in controls else ""
+
+    def named(bone: str) -> str:
+        role = TRUNK_CONTROLS.get(bone)
+        if role is not None:
+            return original(getattr(found, role)) or bone
+        return original(original_name(bone, names)) or bone
+
+    def renamed(values: Mapping[str, T]) -> dict[str, T]:
+        return {controls[name]: value for name, value in values.items() if name in controls}
+
+    return Roles(
+        original(found.hips),
+        original(found.chest),
+        original(found.head),
+        [original(name) for name in found.hands],
+        [original(name) for name in found.feet],
+        renamed(found.stiffness),
+        {controls[name] for name in found.rigid if name in controls},
+        {controls[name] for name in found.hinges if name in controls},
+        {controls[a]: controls[b] for a, b in found.follows.items()},
+        renamed(found.masses),
+        {controls[a]: controls[b] for a, b in found.after.items()},
+        renamed(found.parts),
+        {*controls.values()},
+        named,
+        found.up,
+        found.size,
+    )
 
 
 class _Finder:
