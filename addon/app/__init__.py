@@ -53,8 +53,8 @@ FEATURES = (
     simulation,
     continuous,
     command,
-    drag,
     whole_body,
+    drag,
     overlay,
 )
 """All features, in the order of their panels and of their hooks in the loop."""

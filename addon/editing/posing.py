@@ -66,6 +66,8 @@ class PosedRotation:
         """Return the limit of the joint including its locks; it replaces partial locks."""
         if not self.locks or (limit is not None and not self.is_fixed):
             return limit
+        if self.is_fixed:
+            return fixed(self.turn)
         x, y, z = (LOCKED if i in self.locks else FREE for i in range(3))
         return Cone(x, z, y, self.turn)
 
@@ -91,6 +93,11 @@ class PosedRotation:
         for i in self.locks:
             angles[i] = near[i]
         return angles if mode > 0 else channel_values(mode, quaternion(euler, angles), start)
+
+
+def fixed(turn: Quat) -> Limit:
+    """Return the limit of a joint that keeps its rotation."""
+    return Cone(LOCKED, LOCKED, LOCKED, turn)
 
 
 def _with_locked(

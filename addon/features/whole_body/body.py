@@ -43,7 +43,7 @@ from ...blender.relations import active_constraints
 from ...blender.skeleton import skeleton_of, vector
 from ...editing.flexion import flexion_of
 from ...editing.playing import updated
-from ...editing.posing import PosedRotation
+from ...editing.posing import PosedRotation, fixed
 from ...frame.evaluated import Evaluated
 from ...settings.joint_limits import joint_problem, limit_of
 from .balancing import middle_of
@@ -60,7 +60,7 @@ ROUNDS: Final = 8
 """The most solutions, each for goals that are corrected by how far the last pose missed them. Where
 scales shear the bones, each leaves about a third of the miss; elsewhere the first one is exact."""
 
-MEASURED: Final = 3
+MEASURED: Final = 5
 """The same where constraints carry the bones, so that Blender has to evaluate each pose."""
 
 EXACT: Final = 1e-5
@@ -140,7 +140,7 @@ class PosedBody:
         self._start = vector(self._bone(self.root).location)
         self._location = self._shown_location(self.root in posed)
         self.can_move = not self._is_location_fixed()
-        self.joints = [bone for bone in self.bones if self._rotates(bone)]
+        self.joints = [bone for bone in self.bones if self._is_joint(bone)]
         self._index = {bone: i for i, bone in enumerate(self.joints)}
         self._clavicle = min(clavicle, MOST_SHARE)
         self._locals = {bone: self._local(bone) for bone in self.bones}
@@ -177,17 +177,16 @@ class PosedBody:
             return True
         return any(root.lock_location) or animation.has_driver(self._armature, root, "location")
 
-    def _rotates(self, bone: int) -> bool:
-        """Return whether a bone rotates by itself; any other goes along with its parent."""
-        if bone == self.root or not self.rig.rest(bone).use_inherit_rotation:
-            return True
-        if self._roles.controls and self.rig.names[bone] not in self._roles.controls:
-            return False
-        if bone in self._kept or self.rig.names[bone] in self._roles.rigid:
-            return False
-        if self._rotations[bone].is_fixed:
-            return False
-        return not any(active_constraints(self._bone(bone)))
+    def _is_joint(self, bone: int) -> bool:
+        """Return whether a bone does not simply go along with the one that carries it."""
+        return bone == self.root or self._bends(bone) or not self._carriers.turns(bone)
+
+    def _bends(self, bone: int) -> bool:
+        """Return whether a bone rotates by itself."""
+        name, controls = self.rig.names[bone], self._roles.controls
+        if bone in self._kept or name in self._roles.rigid or (controls and name not in controls):
+            return bone == self.root
+        return not self._rotations[bone].is_fixed and not any(active_constraints(self._bone(bone)))
 
     def _local(self, bone: int) -> Local:
         location = ORIGIN if bone in self.rig.connected else vector(self._bone(bone).location)
@@ -254,7 +253,9 @@ class PosedBody:
         if problem := joint_problem(posed):
             raise ProblemError(problem)
         limit, turn, preferred = rotation.limited(limit_of(posed)), self._turns[bone], ORIGIN
-        if name in roles.hinges:
+        if not self._bends(bone):
+            limit = fixed(turn)
+        elif name in roles.hinges:
             hinge, angle = self._hinge(bone)
             if hinge is not None:
                 preferred = hinge.axis
@@ -267,7 +268,7 @@ class PosedBody:
             self._frames[bone][1],
             self._axes[bone],
             is_free=is_free and bone == self.root and self.can_move,
-            inherits=rig.rest(bone).use_inherit_rotation,
+            inherits=self._carriers.turns(bone),
             stiffness=roles.stiffness.get(name, 1.0) / (1.0 - min(stiff, MOST_SHARE)),
             limit=limit,
             rotation=turn,

@@ -45,6 +45,15 @@ class Carriers:
                 return self.rig.index[subtarget]
         return self.rig.parents[bone]
 
+    def turns(self, bone: int) -> bool:
+        """Return whether a bone rotates with the one that carries it."""
+        if not self.rig.rest(bone).use_inherit_rotation:
+            return False
+        return not any(
+            con.type == "COPY_ROTATION" and con.influence == 1.0 and con.mix_mode == "REPLACE"
+            for con in active_constraints(self._bones[bone])
+        )
+
     def up(self, bone: int) -> list[int]:
         """Return a bone and those that carry it, topmost first."""
         line = [bone]

@@ -99,8 +99,8 @@ def roles_of(armature: bpy.types.Object) -> Roles:
     return _of_controls(armature, _Finder(generated).roles, generated.names)
 
 
-TRUNK_CONTROLS: Final = {"torso": "hips", "hips": "hips", "chest": "chest"}
-"""The controls of the trunk whose names are not those of bones of the metarig, by role."""
+TRUNK_CONTROLS: Final = {"torso": "hips", "hips": "hips", "chest": "chest", "head": "head"}
+"""The controls of trunk and head whose names are not those of bones of the metarig, by role."""
 
 TWEAK: Final = "tweak"
 

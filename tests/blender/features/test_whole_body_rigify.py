@@ -1,0 +1,82 @@
+"""Dragging the whole body of a generated Rigify rig: its FK controls bend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import bpy
+import pytest
+from dragged_bodies import head_of, tail_of, turn_between
+from generated import generated_rig
+from mathutils import Vector
+from rigs import activate, channels_bits, is_keyed, shown_bits, update
+
+from addon.features.whole_body.dragging import WholeBodyDrag
+
+FEET = ("foot_ik.L", "foot_ik.R")
+DRAGS = {
+    "hand_ik.L": ("ORG-hand.L", (0.1, -0.3, 0.2)),
+    "hand_fk.R": ("ORG-hand.R", (-0.1, -0.3, -0.3)),
+    "torso": ("ORG-spine", (0.05, 0.0, -0.2)),
+    "head": ("ORG-spine.006", (0.1, -0.1, -0.1)),
+    "foot_ik.L": ("ORG-foot.L", (0.0, -0.2, 0.2)),
+}
+"""For each control the bone that has to go there at its head, and the way."""
+
+
+@pytest.fixture
+def rig(empty_file: None, tmp_path: Path) -> Any:
+    rig = generated_rig("human", tmp_path)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    update()
+    return rig
+
+
+def matrix_of(rig: Any, bone: str) -> Any:
+    shown = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    return shown.pose.bones[bone].matrix.copy()
+
+
+@pytest.mark.parametrize("control", DRAGS)
+def test_controls_bend_so_that_pins_stay_and_the_bone_is_there(rig: Any, control: str) -> None:
+    for foot in FEET:
+        bpy.ops.fabrik.pin(bone=foot, kind="BOTH")
+    bone, way = DRAGS[control]
+    pinned = [f"ORG-foot.{side}" for side in "LR" if f"ORG-foot.{side}" != bone]
+    start = {name: head_of(rig, name) for name in (bone, *pinned)}
+    turned = {name: matrix_of(rig, name) for name in pinned}
+    assert bpy.ops.fabrik.drag(bone=control, value=way) == {"FINISHED"}
+    update()
+    assert (head_of(rig, bone) - start[bone] - Vector(way)).length < 1e-3
+    for foot in pinned:
+        assert (head_of(rig, foot) - start[foot]).length < 1e-4
+        assert turn_between(rig, foot, turned[foot]) < 1e-3
+
+
+def test_limbs_are_switched_to_fk_and_cancelling_restores_all(rig: Any) -> None:
+    before = channels_bits(rig), shown_bits(rig)
+    switch = rig.pose.bones["upper_arm_parent.L"]
+    value = switch["IK_FK"]
+    dragged = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), rig, "hand_ik.L")
+    assert switch["IK_FK"] == 1.0
+    dragged.move_by((0.1, -0.3, 0.2))
+    update()
+    assert shown_bits(rig) != before[1]
+    dragged.cancel()
+    update()
+    assert switch["IK_FK"] == value
+    assert (channels_bits(rig), shown_bits(rig)) == before
+
+
+def test_the_chest_is_dragged_at_its_end_and_controls_are_keyed(rig: Any) -> None:
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    bpy.context.preferences.edit.use_keyframe_insert_available = False
+    start = tail_of(rig, "ORG-spine.003")
+    bpy.ops.fabrik.drag(bone="chest", value=(0.0, -0.1, -0.1), whole_body=True)
+    update()
+    assert (tail_of(rig, "ORG-spine.003") - start - Vector((0.0, -0.1, -0.1))).length < 1e-3
+    assert is_keyed(rig, 'pose.bones["torso"].location')
+    assert is_keyed(rig, 'pose.bones["shin_fk.L"].rotation_quaternion')
+    assert not is_keyed(rig, 'pose.bones["ORG-spine"].rotation_quaternion')
