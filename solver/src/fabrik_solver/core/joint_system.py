@@ -22,13 +22,14 @@ class JointSystem:
         rows: The matrix between it and each of its chain.
     """
 
-    __slots__ = ("axes", "chains", "owners", "rows", "slides", "spins")
+    __slots__ = ("_factors", "axes", "chains", "owners", "rows", "slides", "spins")
     owners: list[int]
     axes: list[Vec]
     spins: list[Vec]
     slides: list[Vec]
     chains: list[list[int]]
     rows: list[list[float]]
+    _factors: list[list[float]]
 
     def __init__(self) -> None:
         """Begin without any."""
@@ -38,6 +39,7 @@ class JointSystem:
         self.slides = []
         self.chains = []
         self.rows = []
+        self._factors = []
 
     def append(self, owner: int, axis: Vec, spin: Vec, slide: Vec, parent: int) -> int:
         """Add a degree of freedom below another one, -1 for none; return its index."""
@@ -57,26 +59,35 @@ class JointSystem:
         """Return whether a degree of freedom rotates."""
         return self.axes[index] != ORIGIN
 
-    def factorize(self, damping: float) -> None:
-        """Replace the matrix, with the damping added to its diagonal, by its factors Lᵀ D L."""
-        rows, chains = self.rows, self.chains
-        for row in rows:
+    def factorize(self, damping: float) -> bool:
+        """Factorize the matrix, with a damping added to its diagonal, into Lᵀ D L.
+
+        Returns:
+            Whether it is positive definite; if not, there are no factors.
+        """
+        chains = self.chains
+        factors = [list(row) for row in self.rows]
+        for row in factors:
             row[0] += damping
-        for index in range(len(rows) - 1, -1, -1):
-            row, chain = rows[index], chains[index]
+        for index in range(len(factors) - 1, -1, -1):
+            row, chain = factors[index], chains[index]
             size, pivot = len(chain), row[0]
+            if not pivot > 0.0:
+                return False
             for k in range(1, size):
                 share = row[k] / pivot
                 if share != 0.0:
-                    above = rows[chain[k]]
+                    above = factors[chain[k]]
                     for m in range(k, size):
                         above[m - k] -= share * row[m]
             for k in range(1, size):
                 row[k] /= pivot
+        self._factors = factors
+        return True
 
     def solved(self, right: list[float]) -> list[float]:
         """Return what the factorized matrix takes to the right-hand side."""
-        rows, chains = self.rows, self.chains
+        rows, chains = self._factors, self.chains
         values = list(right)
         for index in range(len(rows) - 1, -1, -1):
             row, chain, value = rows[index], chains[index], values[index]

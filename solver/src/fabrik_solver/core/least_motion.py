@@ -45,7 +45,7 @@ from .vectors import (
 STAGES: list[float] = [1e-4, 1e-2, 1.0]
 """What the largest forces are multiplied with, one after the other."""
 
-STEPS: Final = 20
+STEPS: Final = 30
 """The largest number of steps in a stage."""
 
 HALVINGS: Final = 4
@@ -60,10 +60,14 @@ SLIDE: Final = 1.2
 DONE: Final = 1e-6
 """A step below this ends a stage."""
 
-ROUGH: Final = 1e-2
-"""A gain below this share of the energy ends a stage; the last one goes on to ``FINE``."""
+FIRM: Final = 10.0
+"""What the damping is multiplied with until the system is positive definite."""
 
-FINE: Final = 1e-8
+ROUGH: Final = 1e-2
+"""A gain below this share of the energy ends a stage that is not the last."""
+
+FINE: Final = 1e-6
+"""A gain below this, in radians², ends the last stage."""
 
 X: Vec = (1.0, 0.0, 0.0)
 Y: Vec = (0.0, 1.0, 0.0)
@@ -157,10 +161,11 @@ class Search:
             for spring in self.springs:
                 spring.stretch(stage)
             self._balance = FORCES[TARGET] * stage
-            pose = self._settle(pose, FINE if stage == STAGES[-1] else ROUGH)
+            is_last = stage == STAGES[-1]
+            pose = self._settle(pose, 0.0 if is_last else ROUGH, FINE)
         return pose
 
-    def _settle(self, pose: Placement, enough: float) -> Placement:
+    def _settle(self, pose: Placement, rough: float, fine: float) -> Placement:
         """Return the pose in which the springs of a stage pull no more."""
         lowest = self._energy(pose)
         damping = 0.0
@@ -173,7 +178,7 @@ class Search:
                 gain = lowest - reached
                 pose, lowest = after, reached
                 damping *= 0.1
-                if size < DONE or gain < enough * lowest:
+                if size < DONE or gain < max(fine, rough * lowest):
                     break
             elif size < DONE:
                 break
@@ -186,7 +191,8 @@ class Search:
         self._blocked = [[] for _ in self.body.joints]
         while True:
             gradient = self._linearize(pose)
-            self._system.factorize(damping)
+            while not self._system.factorize(damping):
+                damping = max(FIRM * damping, 1.0)
             step = self._solved(gradient)
             if not self._leaves(pose, step):
                 return step

@@ -6,7 +6,7 @@ from typing import Final, final
 from .articulation import SOFT, Articulation, Placement, WholeBodyGoal, rotation_vector
 from .vectors import ORIGIN, Quat, Vec, add, cross, quat_product, rotate, sub
 
-FORCES: list[float] = [4e5, 2e4, 1e3]
+FORCES: list[float] = [4e6, 2e5, 5e2]
 """The largest force of a spring of each rank but SOFT, in radians² per size of the body.
 
 Between a rank and the next there is room for the leverage of a body: a foot bears a small multiple
@@ -213,20 +213,26 @@ class Stiffness:
         self.spin[5] += weights[2]
 
     def add_tension(self, force: Vec, way: Vec) -> None:
-        """Add that a force at its far end pulls a bone straight."""
+        """Add that a force at its far end pulls a bone straight: its second derivative.
+
+        It may be negative in directions that are not across the bone.
+
+        Args:
+            force: The force.
+            way: The way from the bone's head to its far end.
+        """
         x, y, z = way
-        square = x * x + y * y + z * z
-        tension = force[0] * x + force[1] * y + force[2] * z
-        if tension <= 0.0 or square <= 0.0:
+        fx, fy, fz = force
+        tension = fx * x + fy * y + fz * z
+        if tension <= 0.0:
             return
-        share = tension / square
         c = self.spin
-        c[0] += tension - share * x * x
-        c[1] -= share * x * y
-        c[2] -= share * x * z
-        c[3] += tension - share * y * y
-        c[4] -= share * y * z
-        c[5] += tension - share * z * z
+        c[0] += tension - fx * x
+        c[1] -= 0.5 * (fx * y + fy * x)
+        c[2] -= 0.5 * (fx * z + fz * x)
+        c[3] += tension - fy * y
+        c[4] -= 0.5 * (fy * z + fz * y)
+        c[5] += tension - fz * z
 
     def force(self, spin: Vec, slide: Vec) -> tuple[Vec, Vec]:
         """Return force and torque about the origin against a motion."""
