@@ -177,6 +177,8 @@ class WholeBodyDrag:
         self.state = "REACHED"
         self._pin_kind = pin_kind(armature, bone)
         self._displacement = ORIGIN
+        names = [rig.names[pin.bone] for pin in self._pins if pin.bone != self._bone]
+        self._support = support_of(pose_bones(evaluated), names)
         self._held = self._goals()
         self._staying = self._independent()
 
@@ -322,11 +324,9 @@ class WholeBodyDrag:
 
     def _balance(self) -> Balance | None:
         """Return what the centre of mass stays above; None if it need not."""
-        if not body_settings(self.object).use_balance:
+        if not self._support or not body_settings(self.object).use_balance:
             return None
-        names = [self._posed.rig.names[pin.bone] for pin in self._pins]
-        corners = support_of(pose_bones(self.object), names)
-        return Balance(corners, self._roles.up) if corners else None
+        return Balance(self._support, self._roles.up)
 
     def confirm(self) -> str:
         """Keep the pose, and key it if auto-keying is on; return a note, which is empty here.

@@ -82,9 +82,9 @@ def shown_pins(context: bpy.types.Context) -> list[tuple[Vec, bool]]:
     roles = known_roles(armature) if len(pins_of(armature)) else None
     places: list[tuple[Vec, bool]] = []
     for pin in pins_of(armature):
-        if roles is not None and pin.bone in bones:
-            bone = bones[pin.bone]
-            end = bone.head if roles.named(pin.bone) in roles.ends else bone.tail
+        name = "" if roles is None else roles.named(pin.bone)
+        if roles is not None and name in bones:
+            end = bones[name].head if name in roles.ends else bones[name].tail
             places.append((point_in(world, vector(end)), pin.kind == BOTH))
     return places
 
@@ -96,7 +96,7 @@ def shown_balance(context: bpy.types.Context) -> tuple[Vec, Vec, list[Vec]] | No
         return None
     armature, world, bones = seen
     roles = known_roles(armature)
-    corners = support_of(bones, [pin.bone for pin in pins_of(armature)])
+    corners = support_of(bones, [roles.named(pin.bone) for pin in pins_of(armature)])
     centre = centre_of_mass(bones, roles)
     if centre is None or not corners:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import pi
+from math import atan2
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,12 @@ from rigs import (
     update,
 )
 
+from addon.editing.flexion import Flexion, flexion_of
+from addon.features.whole_body.balancing import centre_of_mass, support_of
 from addon.features.whole_body.dragging import WholeBodyDrag
 from addon.features.whole_body.roles import Roles, roles_of
 from addon.features.whole_body.settings import pin_kind, pins_of
+from fabrik_solver.core.support import outside
 
 AXES = [Vector(sign * (i == axis) for i in range(3)) for axis in range(3) for sign in (1, -1)]
 
@@ -93,26 +96,37 @@ def test_many_steps_are_one_jump_and_back_is_back(body: Any) -> None:
     assert channels_bits(body) == before
 
 
+def flexion_now(rig: Any, bone: str, flexion: Flexion) -> float:
+    """Return the angle of a shown elbow or knee, negative if it bends backward."""
+    posed = rig.pose.bones[bone]
+    upper = posed.parent
+    # In the space of the upper bone: the joint turns about the axis that it has at rest.
+    to_upper = upper.bone.matrix_local.to_3x3().inverted() @ posed.bone.matrix_local.to_3x3()
+    axis = upper.matrix.to_3x3().normalized() @ (to_upper @ flexion.axis)
+    before = posed.head - upper.head
+    children = [child for child in posed.children if child.children] or posed.children
+    after = (children[0].head if len(children) == 1 else posed.tail) - posed.head
+    a, b = (way - axis * axis.dot(way) for way in (before, after))
+    return atan2(axis.dot(a.cross(b)), a.dot(b))
+
+
 def test_elbows_and_knees_do_not_bend_backward(body: Any) -> None:
     roles = pin_feet(body)
+    found = {name: flexion_of(body, name) for name in roles.hinges}
+    flexions = {name: one for name, one in found.items() if one is not None}
+    assert len(flexions) >= len(roles.feet)
+    start = {name: flexion_now(body, name, one) for name, one in flexions.items()}
+    most = dict(start)
     for bone, way in product((*roles.hands[:1], roles.hips), AXES):
         dragged = start_of(body, bone)
         dragged.move_by(tuple(way * 0.2 * roles.size))
-        posed = dragged._posed
-        joints = posed.body(True).joints
-        pose_now = [bone.matrix_basis.to_quaternion() for bone in body.pose.bones]
-        hinges = [
-            (joint, index)
-            for joint, index in zip(joints, posed.joints, strict=True)
-            if posed.rig.names[index] in roles.hinges and joint.limit is not None
-        ]
-        assert hinges
-        for joint, index in hinges:
-            start = posed._rotations[index].turn
-            turn = Vector(start).dot(Vector(pose_now[index]))
-            assert abs(turn) > 0.0  # Less than half a turn.
-            assert joint.limit.turn[0] <= 0.0 < joint.limit.turn[1] <= pi  # type: ignore[union-attr]
+        update()
+        for name, flexion in flexions.items():
+            now = flexion_now(body, name, flexion)
+            assert now > min(0.0, start[name]) - 1e-4
+            most[name] = max(most[name], now)
         dragged.cancel()
+    assert max(most[name] - start[name] for name in flexions) > 0.5
 
 
 def test_a_pin_of_location_lets_the_foot_turn_and_slide_where_it_may(sample: Any) -> None:
@@ -133,6 +147,32 @@ def test_the_head_keeps_its_gaze(sample: Any) -> None:
     drag(sample, roles.hands[0], Vector((0.2, -0.5, -0.4)))
     assert turn_between(sample, roles.chest, chest) > 0.1
     assert turn_between(sample, roles.head, head) < 0.3 * turn_between(sample, roles.chest, chest)
+
+
+def test_balance_keeps_the_center_of_mass_above_the_feet(sample: Any) -> None:
+    roles = pin_feet(sample)
+    way = Vector((0.0, -0.5, -0.3))
+
+    def off_balance() -> float:
+        update()
+        centre = centre_of_mass(sample.pose.bones, roles)
+        assert centre is not None
+        return Vector(outside(centre, support_of(sample.pose.bones, roles.feet), roles.up)).length
+
+    start = head_of(sample, "Hand.L")
+    dragged = start_of(sample, "Hand.L")
+    dragged.move_by(tuple(way))
+    assert off_balance() > 0.05
+    dragged.cancel()
+    sample.fabrik.whole_body.use_balance = True
+    dragged = start_of(sample, "Hand.L")
+    dragged.move_by(tuple(way))
+    assert off_balance() < 1e-3
+    assert (head_of(sample, "Hand.L") - start - way).length < 1e-3
+    once = channels_bits(sample)
+    for step in (0.3, 0.7, 1.2, 1.0):
+        dragged.move_by(tuple(way * step))
+    assert channels_bits(sample) == once
 
 
 def test_without_pins_the_feet_that_stand_are_pinned_if_it_is_asked_for(sample: Any) -> None:
