@@ -63,10 +63,11 @@ REACHED = 1e-4
 
 FREE_WEIGHTS: Vec = (1.0, 1.0, 1.0)
 
-GAZE = 4.0
-"""How strictly the head keeps its orientation; the stiffness of a limb's bone is 1."""
+GAZE = 0.8
+"""How strictly the head keeps its orientation; the stiffness of a bone is 1. To be stricter costs
+up to twice the least motion."""
 
-UPRIGHT = 4.0
+UPRIGHT = 2.0
 """The same of the chest, which stays upright while hips or feet are dragged."""
 
 

@@ -21,13 +21,6 @@ from .carriers import Carriers
 
 T = TypeVar("T")
 
-SPINE: Final = 4.0
-"""The stiffness of the whole spine, of which each bone bends by its length; a limb's bone has 1."""
-
-NECK: Final = 0.5
-PELVIS: Final = 4.0
-CLAVICLE: Final = 4.0
-
 STANDING: Final = 0.05
 """How much higher than the lowest foot one stands, as a fraction of the character's size."""
 
@@ -174,16 +167,16 @@ class _Finder:
     def _length(self, bone: int, after: int) -> float:
         return dist(self.character.bones[bone].head, self.character.bones[after].head)
 
-    def _share(self, bones: list[int], end: int, stiffness: float) -> None:
+    def _share(self, bones: list[int], end: int) -> None:
         """Share the stiffness of a part among its bones: a longer one bends more."""
         chain = [*bones, end] if end >= 0 else bones
         lengths = [self._length(a, b) for a, b in pairwise(chain)]
         if len(lengths) < len(bones):
             lengths.append(lengths[-1] if lengths else 1.0)
-        whole = sum(lengths)
+        mean = sum(lengths) / max(len(bones), 1)
         for bone, length in zip(bones, lengths, strict=True):
             if length > 0.0:
-                self.roles.stiffness[self.names[bone]] = stiffness * whole / length
+                self.roles.stiffness[self.names[bone]] = mean / length
             else:
                 self.roles.rigid.add(self.names[bone])
 
@@ -191,12 +184,11 @@ class _Finder:
         roles, names = self.roles, self.names
         bones = [bone for bone in spine if bone != hips]
         above = (*self.character.anatomy.spine[len(spine) :], self.character.anatomy.head)
-        self._share(bones, above[0], SPINE)
+        self._share(bones, above[0])
         if bones:
             roles.chest = names[bones[-1]]
         if hips >= 0:
             roles.hips = names[hips]
-            roles.stiffness[roles.hips] = PELVIS
         trunk = [*([hips] if hips >= 0 else []), *bones]
         self._follow([*trunk, above[0]])
         for bone in trunk:
@@ -210,7 +202,7 @@ class _Finder:
     def _neck(self, neck: tuple[int, ...], head: int) -> None:
         if head < 0:
             return
-        self._share([*neck, head], -1, NECK)
+        self._share([*neck, head], -1)
         self.roles.head = self.names[head]
         self.roles.masses[self.roles.head] = MASSES["HEAD"]  # type: ignore[assignment]
         for bone in (*neck, head):
@@ -227,7 +219,6 @@ class _Finder:
             clavicle = names[limb.carriers[-1]]
             roles.rigid.discard(clavicle)
             roles.follows[clavicle] = names[limb.bones[0]]
-            roles.stiffness[clavicle] = CLAVICLE
         joints = [bone for bone in limb.bones if bone not in limb.halves]
         self._follow([*joints, limb.end, limb.toe if limb.kind == "LEG" else -1])
         roles.hinges.update(names[bone] for bone in joints[1:])
