@@ -34,7 +34,7 @@ SOFT: Final = 3
 START_BEND: Final = 0.1
 """The bend from which the search for a straight limb begins, in radians."""
 
-SHARED: Final = 30.0
+SHARED: Final = 3.0
 """How many times as stiff a joint is against leaving its share of another's swing."""
 
 
