@@ -54,6 +54,7 @@ from .settings import (
     NONE,
     body_settings,
     pin_kind,
+    pinned_bone,
     pins_of,
     set_pin,
 )
@@ -100,7 +101,7 @@ def begin(armature: bpy.types.Object, bone: str, whole_body: bool) -> WholeBodyD
     Raises:
         ProblemError: If it cannot be dragged.
     """
-    pinned = [pin for pin in pins_of(armature) if pin.bone in pose_bones(armature)]
+    pinned = any(pinned_bone(armature, pin) for pin in pins_of(armature))
     if not pinned and not whole_body:
         return None
     if problem := rest_problem(armature):
@@ -238,13 +239,13 @@ class WholeBodyDrag:
         rig = self._carriers.rig
         pins = [
             Pin(
-                meant_bone(self.object, self._roles, self._carriers, chains, pin.bone),
+                meant_bone(self.object, self._roles, self._carriers, chains, name),
                 pin.kind == BOTH,
                 vector(pin.location_weights),
                 vector(pin.rotation_weights),
             )
             for pin in pins_of(self.object)
-            if pin.bone in rig.index
+            if (name := pinned_bone(self.object, pin))
         ]
         if not pins:
             feet = [rig.index[name] for name in standing_feet(self.object, self._roles)]
