@@ -77,6 +77,7 @@ def draw_ik(menu: Any, _context: bpy.types.Context) -> None:
     layout.operator("fabrik.convert_from_blender")
     layout.separator()
     layout.operator("fabrik.drag").under_mouse = False
+    layout.operator("fabrik.pin")
     layout.operator("fabrik.switch")
     layout.operator("fabrik.snap_to_fk")
     layout.operator("fabrik.snap_to_ik")

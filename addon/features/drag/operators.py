@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import bpy
@@ -45,10 +46,12 @@ KEYS = (
     (("EVENT_SHIFT", "EVENT_X", "EVENT_Y", "EVENT_Z"), msg("Plane")),
     (("EVENT_SHIFT",), msg("Precision Mode")),
     (("EVENT_CTRL",), msg("Snap")),
-    (("EVENT_P",), msg("Pin")),
     (("MOUSE_MMB",), msg("Rotate View")),
 )
 """Icons and texts of the status bar."""
+
+PIN_KEY = (("EVENT_P",), msg("Pin"))
+"""The same for a drag that can pin what is dragged."""
 
 
 def _mode_refusal(context: bpy.types.Context) -> str:
@@ -192,7 +195,9 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         self.armature, self.bone = armature.name, bone
         self._gesture = Gesture(context, dragged, armature, mouse)
         cast(Any, context.window_manager).modal_handler_add(self)
-        cast(Any, context.workspace).status_text_set(_draw_keys)
+        keys = (*KEYS, PIN_KEY) if isinstance(dragged, drag.PinningDrag) else KEYS
+        draw = cast(Any, context.workspace).status_text_set
+        draw(lambda header, _context: _draw_keys(header, keys))
         self._show(context)
         return {"RUNNING_MODAL"}
 
@@ -260,10 +265,10 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             return
 
 
-def _draw_keys(header: Any, _context: bpy.types.Context) -> None:
-    """Draw the key hints in the status bar."""
+def _draw_keys(header: Any, keys: Sequence[tuple[tuple[str, ...], str]]) -> None:
+    """Draw key hints in the status bar."""
     layout: Layout = header.layout
-    for icons, text in KEYS:
+    for icons, text in keys:
         row = layout.row(align=True)
         for icon in icons:
             row.label(text="", icon=icon)

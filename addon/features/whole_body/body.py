@@ -120,7 +120,7 @@ class PosedBody:
         rig = self.rig = skeleton_of(armature)
         self._armature, self._roles, self._carriers = armature, roles, carriers
         now = self._now = Evaluated(armature.evaluated_get(depsgraph))
-        self.root, self._kept = root, kept
+        self.root, self._kept, self._posed = root, kept, posed
         ends = [*pulled, *(rig.index[name] for name in roles.ends if name in rig.index)]
         lines = [carriers.up(end) for end in ends if carriers.carries(root, end)]
         self.bones = carriers.sorted({i for line in lines for i in line[line.index(root) :]})
@@ -144,7 +144,6 @@ class PosedBody:
         self._index = {bone: i for i, bone in enumerate(self.joints)}
         self._clavicle = min(clavicle, MOST_SHARE)
         self._locals = {bone: self._local(bone) for bone in self.bones}
-        self._back = {bone: inverse(frame) for bone, frame in self._frames.items()}
         heads = [self._frames[bone][1] for bone in self.bones]
         self.size = max(length(sub(head, heads[0])) for head in heads)
         self._is_exact = self._follows_channels()
@@ -186,7 +185,9 @@ class PosedBody:
         name, controls = self.rig.names[bone], self._roles.controls
         if bone in self._kept or name in self._roles.rigid or (controls and name not in controls):
             return bone == self.root
-        return not self._rotations[bone].is_fixed and not any(active_constraints(self._bone(bone)))
+        if self._rotations[bone].is_fixed:
+            return False
+        return bone in self._posed or not any(active_constraints(self._bone(bone)))
 
     def _local(self, bone: int) -> Local:
         location = ORIGIN if bone in self.rig.connected else vector(self._bone(bone).location)
@@ -220,13 +221,14 @@ class PosedBody:
 
     def point_of(self, bone: int) -> Vec:
         """Return the point of a bone that is dragged or pinned, in the space of the armature."""
+        frame = self._now.frame(bone)
         if self.rig.names[bone] in self._roles.ends:
-            return self._frames[bone][1]
-        return point_in(self._frames[bone], (0.0, self.rig.bone(bone).length, 0.0))
+            return frame[1]
+        return point_in(frame, (0.0, self.rig.bone(bone).length, 0.0))
 
     def in_bone(self, bone: int, point: Vec) -> Vec:
         """Return a point of the armature in the space of a bone."""
-        return point_in(self._back[bone], point)
+        return point_in(inverse(self._now.frame(bone)), point)
 
     def joint_of(self, bone: int) -> int:
         """Return the index of the joint that moves a bone."""

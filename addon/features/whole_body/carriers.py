@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from ...blender.access import pose_bones
 from ...blender.relations import active_constraints
 from ...blender.skeleton import Skeleton
+
+LOCAL: Final = {"LOCAL", "LOCAL_WITH_PARENT"}
 
 
 class Carriers:
@@ -31,23 +33,35 @@ class Carriers:
     def of(self, bone: int) -> int:
         """Return the bone that carries another one, -1 if none does."""
         if bone not in self._known:
-            self._known[bone] = self._copied(bone)
+            copied = self._copied(bone, "COPY_TRANSFORMS", "COPY_LOCATION")
+            self._known[bone] = self.rig.parents[bone] if copied < 0 else copied
         return self._known[bone]
 
-    def _copied(self, bone: int) -> int:
-        """Return the bone whose transforms a bone copies in the end, or else its parent."""
+    def source(self, bone: int) -> int:
+        """Return the bone that a bone copies in the end, itself if it copies none."""
+        copied = self._copied(bone, "COPY_TRANSFORMS")
+        seen = {bone}
+        while copied >= 0 and copied not in seen:
+            seen.add(copied)
+            bone, copied = copied, self._copied(copied, "COPY_TRANSFORMS")
+        return bone
+
+    def _copied(self, bone: int, *kinds: str) -> int:
+        """Return the bone that a constraint of some kinds copies as a whole; -1 if none does."""
         for con in reversed(active_constraints(self._bones[bone])):
-            subtarget = getattr(con, "subtarget", "")
-            is_own = subtarget in self.rig.index and con.target.original == self.rig.object
-            is_whole = con.type == "COPY_TRANSFORMS" and con.influence == 1.0
+            if con.type not in kinds or con.influence < 1.0:
+                continue
+            is_own = con.target is not None and con.target.original == self.rig.object
             spaces = {con.owner_space, con.target_space}
-            if is_own and is_whole and not spaces & {"LOCAL", "LOCAL_WITH_PARENT"}:
-                return self.rig.index[subtarget]
-        return self.rig.parents[bone]
+            if is_own and con.subtarget in self.rig.index and not spaces & LOCAL:
+                return self.rig.index[con.subtarget]
+        return -1
 
     def turns(self, bone: int) -> bool:
         """Return whether a bone rotates with the one that carries it."""
         if not self.rig.rest(bone).use_inherit_rotation:
+            return False
+        if self._copied(bone, "COPY_LOCATION") == self.of(bone):
             return False
         return not any(
             con.type == "COPY_ROTATION" and con.influence == 1.0 and con.mix_mode == "REPLACE"

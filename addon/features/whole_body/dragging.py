@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import dist
 
 import bpy
@@ -32,6 +33,7 @@ from fabrik_solver.core.whole_body import (
 )
 
 from ...blender.access import pose_bones
+from ...blender.character import recognizing_once
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
 from ...blender.refusals import rest_problem
@@ -40,7 +42,6 @@ from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
 from ...editing.known_limbs import Body
 from ...editing.playing import updated
 from ...editing.switching import SwitchState, restore_switch, switch_to_fk
-from ...settings.properties import settings
 from .balancing import support_of
 from .body import EXACT, PosedBody, Wanted, root_of
 from .carriers import Carriers
@@ -53,10 +54,11 @@ from .settings import (
     NONE,
     body_settings,
     pin_kind,
+    pinned_bone,
     pins_of,
     set_pin,
 )
-from .targets import DrivenLimb, driven_limbs, posing_chains
+from .targets import DrivenLimb, PosedChain, driven_limbs, posed_chains
 
 REACHED = 1e-4
 """The largest miss of the dragged point that counts as reached, as a fraction of the body."""
@@ -100,12 +102,50 @@ def begin(armature: bpy.types.Object, bone: str, whole_body: bool) -> WholeBodyD
     Raises:
         ProblemError: If it cannot be dragged.
     """
-    pinned = [pin for pin in pins_of(armature) if pin.bone in pose_bones(armature)]
+    pinned = any(pinned_bone(armature, pin) for pin in pins_of(armature))
     if not pinned and not whole_body:
         return None
     if problem := rest_problem(armature):
         raise ProblemError(problem)
-    return WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), armature, bone)
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    with recognizing_once():
+        if not _is_of_body(depsgraph, armature, bone):
+            return None
+        return WholeBodyDrag(depsgraph, armature, bone)
+
+
+def _is_of_body(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone: str) -> bool:
+    """Return whether a bone, or what it controls, belongs to the character or carries it."""
+    roles, rig = roles_of(armature), skeleton_of(armature)
+    ends = [rig.index[name] for name in roles.ends]
+    if not ends or not roles.hips:
+        return True
+    if roles.controls:  # While limbs are in IK, they do not hang on the body.
+        return bone in roles.controls or roles.named(bone) != bone
+    carriers = Carriers(rig, armature.evaluated_get(depsgraph))
+    meant = meant_bone(armature, roles, carriers, posed_chains(depsgraph, armature), bone)
+    root = root_of(carriers, roles, ends)
+    return carriers.carries(root, meant) or carriers.carries(meant, root)
+
+
+def meant_bone(
+    armature: bpy.types.Object,
+    roles: Roles,
+    carriers: Carriers,
+    chains: Sequence[PosedChain],
+    bone: str,
+) -> int:
+    """Return the bone that is dragged or pinned by another one: a target means its hand or foot."""
+    index = carriers.rig.index
+    named = index[roles.named(bone)]
+    for chain in chains:
+        target = chain.target
+        if target is None or (target.object, target.bone) != (armature, named):
+            continue
+        last = chain.bones[-1]
+        ends = [index[name] for name in roles.ends if carriers.carries(last, index[name])]
+        return min(ends, key=lambda end: len(carriers.up(end)), default=last)
+    return named
 
 
 class WholeBodyDrag:
@@ -127,22 +167,33 @@ class WholeBodyDrag:
         Raises:
             ProblemError: If it cannot be dragged.
         """
-        rig = skeleton_of(armature)
         self.object, self.name = armature, bone
         self._switched = switched_to_fk(armature)
-        if self._switched:
-            depsgraph = updated()
-        self._roles = roles_of(armature)
-        self._pulled = self._roles.named(bone)
-        self._bone = rig.index[self._pulled]
-        self._pins = self._pinned()
-        pulled = [self._bone, *(pin.bone for pin in self._pins)]
-        chains = posing_chains(armature)
-        pulled += [chain.bones[-1] for chain in chains]
+        try:
+            self._read(updated() if self._switched else depsgraph)
+        except ProblemError:
+            self._restore_switches()
+            raise
+        self._pin_kind = pin_kind(armature, bone)
+        self._displacement = ORIGIN
+        self.state = "REACHED"
+
+    def _read(self, depsgraph: bpy.types.Depsgraph) -> None:
+        """Read the pose, and what is pinned.
+
+        Raises:
+            ProblemError: If it cannot be posed.
+        """
+        armature, rig = self.object, skeleton_of(self.object)
         evaluated = armature.evaluated_get(depsgraph)
-        carriers = Carriers(rig, evaluated)
-        root = root_of(carriers, self._roles, pulled)
-        self._pins = [pin for pin in self._pins if carriers.carries(root, pin.bone)]
+        roles = self._roles = roles_of(armature)
+        carriers = self._carriers = Carriers(rig, evaluated)
+        chains = posed_chains(depsgraph, armature)
+        self._bone = meant_bone(armature, roles, carriers, chains, self.name)
+        pins = self._pinned(chains)
+        root = root_of(carriers, roles, [self._bone, *(pin.bone for pin in pins)])
+        self._pins = [pin for pin in pins if carriers.carries(root, pin.bone)]
+        chains = [chain for chain in chains if carriers.carries(root, chain.bones[-1])]
         self._limbs = driven_limbs(depsgraph, armature, chains, rig.below({root}))
         constrained = {bone for chain in chains for bone in chain.bones}
         kept = constrained - {bone for limb in self._limbs for bone in limb.chain.bones}
@@ -151,15 +202,19 @@ class WholeBodyDrag:
         self._posed = PosedBody(
             depsgraph,
             armature,
-            self._roles,
+            roles,
             carriers,
             root,
-            [bone for bone in pulled if carriers.carries(root, bone)],
+            [
+                self._bone,
+                *(pin.bone for pin in self._pins),
+                *(chain.bones[-1] for chain in chains),
+            ],
             body_settings(armature).clavicle,
             constrained,
             kept,
         )
-        is_free = bool(self._pins or self._limbs) or self._bone == self._posed.root
+        is_free = bool(self._pins or self._limbs) or self._bone == root
         self._body = self._posed.body(is_free)
         self._world = matrix_frame(evaluated.matrix_world)
         try:
@@ -173,32 +228,29 @@ class WholeBodyDrag:
         self._start = self._posed.point_of(self._bone)
         self._end = self._posed.in_bone(self._bone, self._start)
         self.place = self.tip_start = point_in(self._world, self._start)
-        bone_axes = matrix3(evaluated.matrix_world @ pose_bones(evaluated)[self._pulled].matrix)
+        bone_axes = matrix3(evaluated.matrix_world @ pose_bones(evaluated)[self._bone].matrix)
         self.axes = orthonormalize(bone_axes) or IDENTITY
-        self.state = "REACHED"
-        self._pin_kind = pin_kind(armature, bone)
-        self._displacement = ORIGIN
         names = [rig.names[pin.bone] for pin in self._pins if pin.bone != self._bone]
         self._support = support_of(pose_bones(evaluated), names)
         self._held = self._goals()
         self._staying = self._independent()
 
-    def _pinned(self) -> list[Pin]:
+    def _pinned(self, chains: Sequence[PosedChain]) -> list[Pin]:
         """Return what is pinned; if nothing is, the feet that stand are."""
-        rig = skeleton_of(self.object)
+        rig = self._carriers.rig
         pins = [
             Pin(
-                rig.index[self._roles.named(pin.bone)],
+                meant_bone(self.object, self._roles, self._carriers, chains, name),
                 pin.kind == BOTH,
                 vector(pin.location_weights),
                 vector(pin.rotation_weights),
             )
             for pin in pins_of(self.object)
-            if pin.bone in rig.index
+            if (name := pinned_bone(self.object, pin))
         ]
         if not pins:
-            feet = standing_feet(self.object, self._roles)
-            pins = [Pin(rig.index[name], True) for name in feet if name != self._pulled]
+            feet = [rig.index[name] for name in standing_feet(self.object, self._roles)]
+            pins = [Pin(foot, True) for foot in feet if foot != self._bone]
         return pins
 
     def _goals(self) -> list[Wanted]:
@@ -225,7 +277,8 @@ class WholeBodyDrag:
         goals = {one.bone for one in wanted if one.goal.rotation is not None} | {self._bone}
         if roles.head in index and index[roles.head] not in goals:
             wanted.append(self._soft(index[roles.head], FREE_WEIGHTS, GAZE))
-        if roles.chest in index and self._pulled in (roles.hips, *roles.feet):
+        own = posed.rig.names[self._bone]
+        if roles.chest in index and own in (roles.hips, *roles.feet):
             x, y, z = roles.up
             level = (1.0 - x * x, 1.0 - y * y, 1.0 - z * z)
             wanted.append(self._soft(index[roles.chest], level, UPRIGHT))
@@ -237,29 +290,38 @@ class WholeBodyDrag:
         wanted: list[Wanted] = []
         for limb in self._limbs:
             chain = limb.chain
-            tips = {chain.bones[-1], chain.tip_bone, *posed.rig.children[chain.bones[-1]]}
-            if tips & taken:
+            if any(self._is_end(limb, bone) for bone in taken):
                 continue
             goal = WholeBodyGoal(
                 posed.joint_of(chain.bones[-1]),
                 limb.tip,
                 TARGET,
                 location=limb.aim,
-                rotation=QUAT_IDENTITY if limb.is_oriented else None,
-                weight=settings(self.object).constraints[chain.item].weight,
+                rotation=QUAT_IDENTITY if chain.is_oriented else None,
+                weight=chain.weight,
             )
             wanted.append(Wanted(chain.bones[-1], goal))
         return wanted
 
+    def _is_end(self, limb: DrivenLimb, bone: int) -> bool:
+        """Return whether a bone is the last one of a limb, or its hand or foot."""
+        line, last = self._carriers.up(bone), limb.chain.bones[-1]
+        if last not in line:
+            return False
+        joints = [i for i in line[line.index(last) + 1 :] if i in self._posed.joints]
+        return len(joints) <= 1
+
     def _independent(self) -> list[DrivenLimb]:
         """Return the limbs that nothing else hangs on: their targets stay, also out of reach."""
-        rig, staying = self._posed.rig, []
         wanted = [self._bone, *(one.bone for one in self._held if one.goal.rank != SOFT)]
+        staying: list[DrivenLimb] = []
         for limb in self._limbs:
-            tips = {limb.chain.bones[-1]}
-            others = {i for other in self._limbs if other is not limb for i in other.chain.bones}
-            below = rig.below({*limb.chain.bones})
-            if below.isdisjoint({*others, *wanted} - tips) and self._bone not in tips:
+            last = limb.chain.bones[-1]
+            others = [i for other in self._limbs if other is not limb for i in other.chain.bones]
+            hanging = [i for i in (*wanted, *others) if i != last]
+            lines = [self._carriers.up(bone) for bone in hanging]
+            is_used = any(not {*limb.chain.bones}.isdisjoint(line) for line in lines)
+            if not is_used and self._bone != last:
                 staying.append(limb)
         return staying
 
@@ -307,7 +369,7 @@ class WholeBodyDrag:
         posed, chain, world = self._posed, limb.chain, self._world
         tip, change = posed.placed(pose, chain.bones[-1], limb.tip)
         is_moved = dist(tip, limb.aim) > EXACT * posed.size
-        if limb.is_oriented:
+        if chain.is_oriented:
             is_moved |= quat_angle(change, QUAT_IDENTITY) > EXACT
         if is_moved and limb not in self._staying:
             limb.move(point_in(world, tip), self._in_world(change))
@@ -339,8 +401,7 @@ class WholeBodyDrag:
         for owner, name in self._posed.channels(keyed - self._not_written):
             auto_key(owner, name)
         for limb in self._limbs:
-            tips = {*limb.chain.bones, *self._posed.rig.children[limb.chain.bones[-1]]}
-            if keyed & tips:
+            if any(bone in limb.chain.bones or self._is_end(limb, bone) for bone in keyed):
                 for control in limb.controls:
                     for owner, name in control.channels():
                         auto_key(owner, name)
@@ -363,7 +424,7 @@ class WholeBodyDrag:
     def tip(self) -> Vec:
         """Return the evaluated point, in world space."""
         armature = self.object.evaluated_get(bpy.context.evaluated_depsgraph_get())
-        frame = matrix_frame(armature.matrix_world @ pose_bones(armature)[self._pulled].matrix)
+        frame = matrix_frame(armature.matrix_world @ pose_bones(armature)[self._bone].matrix)
         return point_in(frame, self._end)
 
     def next_pin(self) -> None:
@@ -380,6 +441,9 @@ class WholeBodyDrag:
         if pin_kind(self.object, self.name) != self._pin_kind:
             set_pin(self.object, self.name, self._pin_kind)
         self._restore()
+        self._restore_switches()
+
+    def _restore_switches(self) -> None:
         for state in self._switched:
             restore_switch(self.object, state)
 

@@ -21,7 +21,7 @@ from ...ui.paint import Dot, Strokes, draw_dots, faint, palette, pixel
 from ...ui.refusing import active_armature
 from ...ui.registering import registering
 from .balancing import centre_of_mass, known_roles, support_of
-from .settings import BOTH, body_settings, pins_of
+from .settings import BOTH, body_settings, pinned_bone, pins_of
 
 HOW_TO = msg("With the tool Drag Bones, press P over each hand and foot that has to stay")
 
@@ -49,10 +49,11 @@ class FABRIK_PT_whole_body(SidebarPanel, bpy.types.Panel):
         box = layout.box().column() if len(pins) else layout
         for pin in pins:
             row = box.row(align=True)
-            row.label(text=pin.bone, translate=False, icon="PINNED")
+            name = pinned_bone(armature, pin) or pin.bone
+            row.label(text=name, translate=False, icon="PINNED")
             row.prop(pin, "kind", text="")
             free = row.operator("fabrik.pin", text="", icon="X")
-            free.bone, free.kind, free.armature = pin.bone, "NONE", armature.name
+            free.bone, free.kind, free.armature = name, "NONE", armature.name
         active: Any = context.active_pose_bone
         shown = next((pin for pin in pins if active is not None and pin.bone == active.name), None)
         options = layout.column()
@@ -82,7 +83,7 @@ def shown_pins(context: bpy.types.Context) -> list[tuple[Vec, bool]]:
     roles = known_roles(armature) if len(pins_of(armature)) else None
     places: list[tuple[Vec, bool]] = []
     for pin in pins_of(armature):
-        name = "" if roles is None else roles.named(pin.bone)
+        name = "" if roles is None else roles.named(pinned_bone(armature, pin))
         if roles is not None and name in bones:
             end = bones[name].head if name in roles.ends else bones[name].tail
             places.append((point_in(world, vector(end)), pin.kind == BOTH))
@@ -96,7 +97,9 @@ def shown_balance(context: bpy.types.Context) -> tuple[Vec, Vec, list[Vec]] | No
         return None
     armature, world, bones = seen
     roles = known_roles(armature)
-    corners = support_of(bones, [roles.named(pin.bone) for pin in pins_of(armature)])
+    corners = support_of(
+        bones, [roles.named(pinned_bone(armature, pin)) for pin in pins_of(armature)]
+    )
     centre = centre_of_mass(bones, roles)
     if centre is None or not corners:
         return None

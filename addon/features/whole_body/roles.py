@@ -84,12 +84,34 @@ class Roles:
 def roles_of(armature: bpy.types.Object) -> Roles:
     """Return the roles of the bones of an armature, as its character is recognized.
 
-    In a generated Rigify rig, controls bend, and what is pulled at are the bones of the metarig.
+    In a rig whose bones copy controls, as a generated Rigify rig, these bend.
     """
     generated = generated_character(armature)
     if generated is None:
-        return _Finder(character_of(armature)).roles
+        return _of_sources(armature, _Finder(character_of(armature)).roles)
     return _of_controls(armature, _Finder(generated).roles, generated.names)
+
+
+def _of_sources(armature: bpy.types.Object, roles: Roles) -> Roles:
+    """Return roles with the bones that others copy in place of these."""
+    carriers = Carriers(skeleton_of(armature), _shown(armature))
+    rig = carriers.rig
+
+    def source(name: str) -> str:
+        return rig.names[carriers.source(rig.index[name])]
+
+    roles.stiffness = {source(name): value for name, value in roles.stiffness.items()}
+    roles.rigid = {source(name) for name in roles.rigid}
+    roles.hinges = {source(name) for name in roles.hinges}
+    roles.follows = {source(a): source(b) for a, b in roles.follows.items()}
+    roles.masses = {source(name): value for name, value in roles.masses.items()}
+    roles.after = {source(a): source(b) for a, b in roles.after.items()}
+    roles.parts = {source(name): part for name, part in roles.parts.items()}
+    return roles
+
+
+def _shown(armature: bpy.types.Object) -> bpy.types.Object:
+    return armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
 
 
 TRUNK_CONTROLS: Final = {"torso": "hips", "hips": "hips", "chest": "chest", "head": "head"}
@@ -100,7 +122,7 @@ TWEAK: Final = "tweak"
 
 def _of_controls(armature: bpy.types.Object, found: Roles, names: list[str]) -> Roles:
     """Return the roles of a metarig as those of the rig that was generated from it."""
-    shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    shown = _shown(armature)
     bones, rig = pose_bones(shown), skeleton_of(armature)
     carriers = Carriers(rig, shown)
 

@@ -8,6 +8,7 @@ import bpy
 
 from fabrik_solver.core.vectors import Vec
 
+from ...blender.access import pose_bones
 from ...settings.definitions import FACTOR, OVERRIDABLE, ItemList, defined
 from ...settings.properties import settings
 
@@ -83,15 +84,24 @@ def body_settings(armature: bpy.types.ID) -> FabrikWholeBody:
     return cast(Any, settings(armature)).whole_body
 
 
+def pinned_bone(armature: bpy.types.Object, pin: FabrikPin) -> str:
+    """Return the name of the bone of a pin, also if it was renamed since; empty if it is gone."""
+    bones: Any = pose_bones(armature)
+    if pin.bone in bones:
+        return pin.bone
+    return next((bone.name for bone in bones if bone.fabrik_name == pin.bone), "")
+
+
 def pin_kind(armature: bpy.types.Object, bone: str) -> str:
     """Return what of a bone is pinned."""
-    return next((pin.kind for pin in pins_of(armature) if pin.bone == bone), NONE)
+    pins = pins_of(armature)
+    return next((pin.kind for pin in pins if pinned_bone(armature, pin) == bone), NONE)
 
 
 def set_pin(armature: bpy.types.Object, bone: str, kind: str) -> None:
     """Pin a bone, or free it; the weights of a pin that it has already are kept."""
     pins = pins_of(armature)
-    index = next((i for i, pin in enumerate(pins) if pin.bone == bone), -1)
+    index = next((i for i, pin in enumerate(pins) if pinned_bone(armature, pin) == bone), -1)
     if kind == NONE:
         if index >= 0:
             pins.remove(index)
@@ -99,3 +109,4 @@ def set_pin(armature: bpy.types.Object, bone: str, kind: str) -> None:
     pin = pins[index] if index >= 0 else pins.add()
     pin.name = pin.bone = bone
     pin.kind = kind
+    cast(Any, pose_bones(armature)[bone]).fabrik_name = bone  # By which it is found if renamed.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
+from typing import NamedTuple
 
 import bpy
 from mathutils import Vector
 
-from fabrik_solver import inverse, point_in
+from fabrik_solver import Frame, inverse, point_in
 from fabrik_solver.core.vectors import (
     IDENTITY,
     ORIGIN,
@@ -25,26 +26,99 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 
+from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
+from ...blender.limbs import named_chain
 from ...blender.moving import location_axes_world, owner_of, place_of, refuse_unmovable
-from ...blender.relations import node_at, parents, walk_dependencies
-from ...blender.skeleton import Point, vector
+from ...blender.relations import active_constraints, node_at, node_of, parents, walk_dependencies
+from ...blender.skeleton import Point, skeleton_of, vector
 from ...editing.constraints import is_on
 from ...editing.lifting import lifts_of
 from ...editing.posing import PosedRotation
-from ...plan.chain_plan import ChainPlan
 from ...plan.planner import chains_in
 from ...settings.properties import settings
 
 
-def posing_chains(armature: bpy.types.Object) -> list[ChainPlan]:
-    """Return the constraints that pose bones of an armature."""
+class PosedChain(NamedTuple):
+    """Bones that a constraint poses, one of this extension or of Blender's own IK.
+
+    Attributes:
+        bones: The bones, root first.
+        tip_bone: The bone whose head is the tip; -1 for the last bone's tail.
+        target: The target that the tip reaches for; None if it does not, or the ground decides.
+        offset: The frame of the tip in the space of the target; None if that is the target.
+        lift: How far the goal is from the target, in world space.
+        pole: The pole target, if there is one.
+        is_oriented: Whether the last bone takes the rotation of the target.
+        influence: The influence of the constraint.
+        weight: How much it counts beside others.
+    """
+
+    bones: list[int]
+    tip_bone: int
+    target: Point | None
+    offset: Frame | None
+    lift: Vec
+    pole: Point | None
+    is_oriented: bool
+    influence: float
+    weight: float
+
+
+def posed_chains(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object) -> list[PosedChain]:
+    """Return the chains of an armature that constraints pose."""
     items = settings(armature).constraints
-    return [
-        chain
-        for chain in chains_in(armature)
-        if is_on(chain) and not chain.problem and items[chain.item].state != "INVALID"
-    ]
+    chains: list[PosedChain] = []
+    for chain in chains_in(armature):
+        item = items[chain.item]
+        if not is_on(chain) or chain.problem or item.state == "INVALID":
+            continue
+        source = chain.goal_source
+        is_placed = chain.motion is None or chain.motion.places_tip
+        is_placed &= source is None or not source.replaces_target
+        target = chain.target if is_placed else None
+        chains.append(
+            PosedChain(
+                chain.bones,
+                chain.tip_bone,
+                target,
+                chain.offset,
+                ORIGIN if target is None else lifts_of(depsgraph, chain)[0],
+                chain.pole,
+                chain.has_hand,
+                item.influence,
+                item.weight,
+            )
+        )
+    return [*chains, *_native_chains(armature)]
+
+
+def _native_chains(armature: bpy.types.Object) -> Iterator[PosedChain]:
+    """Yield the chains that Blender's own IK poses."""
+    rig = skeleton_of(armature)
+    for bone in pose_bones(armature):
+        for con in active_constraints(bone):
+            if con.type != "IK":
+                continue
+            named = named_chain(con, bone)
+            yield PosedChain(
+                [rig.index[name] for name in named.bones],
+                rig.index[named.tip] if named.tip else -1,
+                _point(con.target, con.subtarget),
+                None,
+                ORIGIN,
+                _point(con.pole_target, con.pole_subtarget),
+                con.use_rotation,
+                con.influence,
+                con.weight,
+            )
+
+
+def _point(ob: bpy.types.Object | None, bone: str) -> Point | None:
+    if ob is None:
+        return None
+    node = node_of(ob, bone)
+    return Point(ob, skeleton_of(ob) if node[1] >= 0 else None, node[1])
 
 
 class MovedControl:
@@ -109,14 +183,21 @@ class DrivenLimb:
 
     Attributes:
         chain: The constraint.
-        tip: Its tip as shown at the press, in the space of the armature.
-        aim: Where its target wants the tip, in the same space.
-        is_oriented: Whether its last bone takes the rotation of the target.
+        target: Its target.
+        pole: Its pole, if there is one that moves.
+        goal: Where its target wants the tip, in world space.
+        aim: The same in the space of the armature.
+        tip: Its tip as shown at the press, in that space.
         is_settled: Whether target and pole alone decide the pose of its bones.
     """
 
     def __init__(
-        self, depsgraph: bpy.types.Depsgraph, chain: ChainPlan, target: Point, shown: bpy.types.Pose
+        self,
+        depsgraph: bpy.types.Depsgraph,
+        shown: bpy.types.Object,
+        chain: PosedChain,
+        target: Point,
+        pole: Point | None,
     ) -> None:
         """Read a chain.
 
@@ -124,22 +205,20 @@ class DrivenLimb:
             ProblemError: If its target cannot be moved.
         """
         self.chain = chain
-        self.is_oriented = chain.has_hand
-        self.target = MovedControl(depsgraph, target, chain.has_hand)
+        self.target = MovedControl(depsgraph, target, chain.is_oriented)
         frame = place_of(depsgraph, target)
         place = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
-        lifted = lifts_of(depsgraph, chain)[0]
-        world = chain.rig.object.evaluated_get(depsgraph).matrix_world
-        self.goal = add(place, lifted)
-        self.aim = vector(world.inverted_safe() @ Vector(self.goal))
-        self.tip = vector(chain.posed_tip(shown.bones))
+        self.goal = add(place, chain.lift)
+        self.aim = vector(shown.matrix_world.inverted_safe() @ Vector(self.goal))
+        bones = pose_bones(shown)
+        tip = bones[chain.bones[-1]].tail if chain.tip_bone < 0 else bones[chain.tip_bone].head
+        self.tip = vector(tip)
         self.pole: MovedControl | None = None
-        if chain.pole is not None:
+        if pole is not None:
             with suppress(ProblemError):
-                self.pole = MovedControl(depsgraph, chain.pole, False)
-        item = settings(chain.rig.object).constraints[chain.item]
-        bending = len(chain.bones) - chain.has_hand
-        self.is_settled = bending == 2 and self.pole is not None and item.influence == 1.0
+                self.pole = MovedControl(depsgraph, pole, False)
+        bending = len(chain.bones) - chain.is_oriented
+        self.is_settled = bending == 2 and self.pole is not None and chain.influence == 1.0
 
     def move(self, tip: Vec, change: Quat) -> None:
         """Move the target so that its tip goes to a place in world space.
@@ -148,7 +227,7 @@ class DrivenLimb:
             tip: The place.
             change: The rotation of the target since the press, in world space.
         """
-        turned = change if self.is_oriented else QUAT_IDENTITY
+        turned = change if self.chain.is_oriented else QUAT_IDENTITY
         lever = sub(self.target.place, self.goal)
         there = add(tip, rotate(turned, lever))
         self.target.move(sub(there, self.target.place), turned)
@@ -174,12 +253,12 @@ class DrivenLimb:
 def driven_limbs(
     depsgraph: bpy.types.Depsgraph,
     armature: bpy.types.Object,
-    chains: Collection[ChainPlan],
+    chains: Iterable[PosedChain],
     body: Collection[int],
 ) -> list[DrivenLimb]:
     """Return the limbs whose targets can move along with a body.
 
-    Those do not that hang on the body itself, are replaced by the ground, or cannot be moved.
+    Those do not that hang on the body itself, or cannot be moved.
 
     Args:
         depsgraph: The evaluated depsgraph.
@@ -187,20 +266,16 @@ def driven_limbs(
         chains: The constraints that pose bones of it.
         body: The bones of the body, with all below them.
     """
-    shown = armature.evaluated_get(depsgraph).pose
+    shown = armature.evaluated_get(depsgraph)
     limbs: list[DrivenLimb] = []
     for chain in chains:
-        target = chain.target
-        source = chain.goal_source
-        is_placed = chain.motion is None or chain.motion.places_tip
-        if target is None or not is_placed or (source is not None and source.replaces_target):
+        target, pole = chain.target, chain.pole
+        if target is None or hangs_on(target, armature, body):
             continue
-        if shown is None or hangs_on(target, armature, body):
-            continue
-        try:
-            limbs.append(DrivenLimb(depsgraph, chain, target, shown))
-        except ProblemError:
-            continue
+        if pole is not None and hangs_on(pole, armature, body):
+            pole = None
+        with suppress(ProblemError):
+            limbs.append(DrivenLimb(depsgraph, shown, chain, target, pole))
     return limbs
 
 

@@ -308,6 +308,16 @@ def test_pins_go_from_location_to_both_to_free(sample: Any) -> None:
         bpy.ops.fabrik.pin(bone="Tail")
 
 
+def test_a_pin_follows_its_renamed_bone(sample: Any) -> None:
+    pin_feet(sample)
+    start = head_of(sample, "Foot.L")
+    sample.pose.bones["Foot.L"].name = "Paw"
+    drag(sample, "Hand.L", Vector((0.1, -0.2, -0.3)))
+    assert (head_of(sample, "Paw") - start).length < 1e-4
+    assert bpy.ops.fabrik.pin(bone="Paw", kind="NONE") == {"FINISHED"}
+    assert [pin.bone for pin in pins_of(sample)] == ["Foot.R"]
+
+
 def test_a_pin_of_a_removed_bone_harms_nothing(sample: Any) -> None:
     pin_feet(sample)
     pins_of(sample)[0].bone = "Gone"

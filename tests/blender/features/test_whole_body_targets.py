@@ -9,7 +9,15 @@ import bpy
 import pytest
 from dragged_bodies import head_of, make_body, turn_between
 from mathutils import Vector
-from rigs import channels_bits, everything_bits, is_keyed, shown_bits, update, world_location
+from rigs import (
+    channels_bits,
+    everything_bits,
+    is_keyed,
+    make_empty,
+    shown_bits,
+    update,
+    world_location,
+)
 
 from addon.features.whole_body.dragging import WholeBodyDrag
 from addon.features.whole_body.roles import Roles, roles_of
@@ -128,3 +136,40 @@ def test_targets_are_keyed_instead_of_limbs(empty_file: None, tmp_path: Path) ->
     item = next(one for one in rig.fabrik.constraints if one.bone == roles.hands[0])
     assert is_keyed(rig, f'pose.bones["{item.subtarget}"].location')
     assert not is_keyed(rig, 'pose.bones["upperarm.l"].rotation_quaternion')
+
+
+def test_targets_of_blenders_own_ik_move_too(empty_file: None, tmp_path: Path) -> None:
+    rig = make_body("sample", tmp_path)
+    rig.fabrik.constraints.clear()
+    roles = roles_of(rig)
+    for bone, end in (("Forearm.L", "Hand.L"), ("Shin.L", "Foot.L"), ("Shin.R", "Foot.R")):
+        # A little bent, as Blender's solver needs it.
+        rig.pose.bones[bone].rotation_mode = "XYZ"
+        target, pole = make_empty(f"{bone} target"), make_empty(f"{bone} pole")
+        target.location = head_of(rig, end)
+        way = -0.5 if bone.startswith("Shin") else 0.5
+        pole.location = head_of(rig, bone) + Vector((0.0, way, 0.0))
+        con = rig.pose.bones[bone].constraints.new("IK")
+        con.target, con.pole_target, con.chain_count, con.iterations = target, pole, 2, 500
+        con.pole_angle = pole_angle_of(rig, bone, pole)
+    update()
+    for foot in roles.feet:
+        bpy.ops.fabrik.pin(bone=foot, kind="LOCATION")
+    start = {name: head_of(rig, name) for name in roles.ends}
+    assert bpy.ops.fabrik.drag(bone="Hand.L", value=(0.1, -0.4, -0.2)) == {"FINISHED"}
+    update()
+    moved = head_of(rig, "Hand.L") - start["Hand.L"]
+    assert (moved - Vector((0.1, -0.4, -0.2))).length < 2e-3  # Blender's solver is not exact.
+    for foot in roles.feet:
+        assert (head_of(rig, foot) - start[foot]).length < 2e-3
+    assert (world_location(bpy.data.objects["Shin.L target"]) - start["Foot.L"]).length < 2e-3
+    assert (head_of(rig, roles.hips) - start[roles.hips]).length > 0.02
+
+
+def pole_angle_of(rig: Any, bone: str, pole: Any) -> float:
+    """Return the pole angle at which Blender's IK bends a limb as it is at rest."""
+    upper = rig.pose.bones[bone].parent
+    axis = (rig.pose.bones[bone].tail - upper.head).normalized()
+    across = [way - axis * axis.dot(way) for way in (pole.location - upper.head, upper.x_axis)]
+    angle = across[1].angle(across[0])
+    return angle if axis.dot(across[1].cross(across[0])) > 0.0 else -angle
