@@ -1,0 +1,237 @@
+"""Twelve poses of a character, made by dragging from its rest pose, beside Blender's Auto IK.
+
+python benchmarks/twelve_poses.py FILE FOLDER [NAME ...]
+
+FILE is a .glb, .fbx or .blend with one character that stands and faces −Y. A sheet of pictures is
+written to FOLDER: above the whole body with pinned feet, below the same drags with Auto IK. It
+tells how far each drag missed, as a fraction of the character's size.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import bpy
+from mathutils import Vector
+from PIL import Image, ImageDraw
+
+ROOT = Path(__file__).resolve().parent.parent
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    sys.path.append(str(ROOT / "solver" / "src"))
+
+import addon  # noqa: E402
+from addon.blender.character import Character, character_of  # noqa: E402
+from samples.pictures import picture_of  # noqa: E402
+
+Way = tuple[float, float, float]
+Drag = tuple[str, Way]
+
+DOWN: list[Drag] = [("hand.L", (0.2, 0.05, -0.93)), ("hand.R", (0.2, 0.05, -0.93))]
+
+POSES: dict[str, list[Drag]] = {
+    "sit": [*DOWN, ("hips", (0.0, -0.45, 0.5))],
+    "reach high": [DOWN[1], ("hand.L", (0.05, 0.25, 1.15))],
+    "reach to the floor": [DOWN[1], ("hand.L", (0.0, 0.75, -2.1))],
+    "kneel": [*DOWN, ("foot.R", (0.1, -0.6, -0.9)), ("hips", (0.0, -0.12, 0.6))],
+    "lean on a wall": [DOWN[1], ("hand.L", (1.0, 0.1, 0.2)), ("hips", (0.2, 0.0, 0.97))],
+    "push": [
+        ("hand.L", (-0.1, 0.85, -0.15)),
+        ("hand.R", (-0.1, 0.85, -0.15)),
+        ("foot.R", (0.0, -0.6, -0.95)),
+        ("hips", (0.0, 0.12, 0.85)),
+    ],
+    "pull": [
+        ("hand.L", (-0.2, 0.85, -0.3)),
+        ("hand.R", (-0.2, 0.85, -0.3)),
+        ("foot.L", (0.0, 0.35, -0.95)),
+        ("hips", (0.0, -0.2, 0.8)),
+    ],
+    "look behind": [("hand.R", (-0.4, 0.6, -0.6)), ("hand.L", (-0.1, -0.7, -0.6))],
+    "step up": [*DOWN, ("foot.L", (0.0, 0.55, -0.5)), ("hips", (0.1, 0.2, 0.98))],
+    "crouch under": [*DOWN, ("hips", (0.0, -0.25, 0.55)), ("head", (0.0, 0.45, -0.25))],
+    "wave": [DOWN[0], ("hand.R", (0.45, 0.2, 0.75))],
+    "stretch both arms apart": [("hand.L", (0.9, 0.05, 0.6)), ("hand.R", (0.9, 0.05, 0.6))],
+}
+"""What is dragged to where: outward, forward and up. Hands from their shoulder in lengths of the
+arm, feet from their hip in lengths of the leg, the hips from between the feet in lengths of the
+leg, and the head from where it is, in lengths of the spine."""
+
+STAYING = {"lean on a wall", "push", "pull"}
+"""The poses in which a hand is pinned where it was dragged to."""
+
+PIXELS = 300
+
+
+class Stage:
+    """A character in its rest pose, and what its bones are."""
+
+    def __init__(self, path: Path) -> None:
+        bpy.ops.wm.read_factory_settings(use_empty=True)
+        if path.suffix == ".blend":
+            bpy.ops.wm.open_mainfile(filepath=str(path))
+        elif path.suffix == ".fbx":
+            bpy.ops.import_scene.fbx(filepath=str(path))
+        else:
+            bpy.ops.import_scene.gltf(filepath=str(path))
+        rigs = [ob for ob in bpy.context.scene.objects if ob.type == "ARMATURE"]
+        self.rig: Any = max(rigs, key=lambda ob: len(ob.pose.bones))
+        if self.rig.animation_data is not None:
+            self.rig.animation_data_clear()
+        for bone in self.rig.pose.bones:
+            bone.matrix_basis.identity()
+        bpy.context.view_layer.objects.active = self.rig
+        self.rig.select_set(True)
+        bpy.ops.object.mode_set(mode="POSE")
+        bpy.context.view_layer.update()
+        self.character: Character = character_of(self.rig)
+        self.limbs: dict[str, tuple[str, str]] = {}
+        names, anatomy = self.character.names, self.character.anatomy
+        for limb in anatomy.limbs:
+            first, end = names[limb.bones[0]], names[limb.end]
+            side = "L" if self.head(first).x > 0.0 else "R"
+            kind = "hand" if limb.kind == "ARM" else "foot"
+            self.limbs[f"{kind}.{side}"] = first, end
+        self.hips, self.skull = names[anatomy.hips], names[anatomy.head]
+        heights = [
+            (ob.matrix_world @ Vector(corner)).z
+            for ob in bpy.context.scene.objects
+            if ob.type == "MESH" and ob.find_armature() is not None
+            for corner in ob.bound_box
+        ]
+        self.floor, self.top = min(heights), max(heights)
+
+    def head(self, bone: str) -> Vector:
+        """Return the head of a bone, in world space."""
+        shown = self.rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        return shown.matrix_world @ shown.pose.bones[bone].head
+
+    @property
+    def leg(self) -> float:
+        """The length of a leg."""
+        first, end = self.limbs["foot.L"]
+        return (self.head(first) - self.head(end)).length
+
+    def place(self, what: str, way: Way) -> tuple[str, Vector]:
+        """Return the bone that is dragged, and where to in world space."""
+        outward, forward, up = way
+        side = -1.0 if what.endswith("R") else 1.0
+        there = Vector((side * outward, -forward, up))
+        if what == "head":
+            spine = (self.head(self.skull) - self.head(self.hips)).length
+            return self.skull, self.head(self.skull) + there * spine
+        if what == "hips":
+            feet = [self.head(self.limbs[name][1]) for name in ("foot.L", "foot.R")]
+            return self.hips, (feet[0] + feet[1]) / 2 + there * self.leg
+        first, end = self.limbs[what]
+        size = self.size_of(what)
+        return end, self.head(first) + there * size
+
+    def size_of(self, what: str) -> float:
+        """Return the length of a limb, along its bones."""
+        first, end = self.limbs[what]
+        bones = self.rig.data.bones
+        total, bone = 0.0, bones[end]
+        while bone.name != first:
+            total += (bone.head_local - bone.parent.head_local).length
+            bone = bone.parent
+        return total * self.rig.matrix_world.median_scale
+
+    def drag(self, what: str, way: Way) -> float:
+        """Drag with the whole body; return by how much that missed."""
+        bone, there = self.place(what, way)
+        bpy.ops.fabrik.drag(bone=bone, value=there - self.head(bone))
+        bpy.context.view_layer.update()
+        return (self.head(bone) - there).length / self.character.size
+
+    def drag_alone(self, what: str, way: Way) -> None:
+        """Drag with Blender's Auto IK."""
+        name, there = self.place(what, way)
+        for bone in self.rig.pose.bones:
+            owner = bone if hasattr(bone, "select") else bone.bone
+            owner.select = bone.name == name
+        self.rig.data.bones.active = self.rig.data.bones[name]
+        self.rig.pose.use_auto_ik = True
+        bpy.ops.transform.translate(value=there - self.head(name))
+        bpy.context.view_layer.update()
+
+    def picture(self) -> Image.Image:
+        """Return the character from the front and from its left."""
+        scene = bpy.context.scene
+        floor, top = self.floor, self.top
+        if "Floor" not in bpy.data.objects:
+            _light(scene, floor, top - floor)
+        camera = bpy.data.objects["Eye"]
+        both = Image.new("RGB", (2 * PIXELS, PIXELS))
+        for at, view in enumerate(((0.35, -1.0, 0.15), (1.0, -0.15, 0.1))):
+            back = Vector(view).normalized()
+            middle = Vector((0.0, 0.0, floor + 0.5 * (top - floor)))
+            camera.location = middle + back * 8.0 * (top - floor)
+            camera.rotation_euler = (-back).to_track_quat("-Z", "Y").to_euler()
+            camera.data.ortho_scale = 1.75 * (top - floor)
+            both.paste(picture_of(scene, (PIXELS, PIXELS), 6), (at * PIXELS, 0))
+        return both
+
+
+def _light(scene: Any, floor: float, height: float) -> None:
+    """Add a floor, a sun, and the camera ``Eye``."""
+    world = bpy.data.worlds.new("Sky")
+    world.use_nodes = True
+    world.node_tree.nodes["Background"].inputs[0].default_value = (0.8, 0.85, 0.9, 1.0)
+    scene.world = world
+    sun = bpy.data.objects.new("Sun", bpy.data.lights.new("Sun", "SUN"))
+    sun.data.energy = 3.0
+    sun.rotation_euler = (0.7, 0.3, 0.3)
+    eye = bpy.data.objects.new("Eye", bpy.data.cameras.new("Eye"))
+    eye.data.type = "ORTHO"
+    size = 6.0 * height
+    mesh = bpy.data.meshes.new("Floor")
+    square = [(-size, -size, 0.0), (size, -size, 0.0), (size, size, 0.0), (-size, size, 0.0)]
+    mesh.from_pydata(square, [], [(0, 1, 2, 3)])
+    ground = bpy.data.objects.new("Floor", mesh)
+    ground.location.z = floor
+    for ob in (sun, eye, ground):
+        scene.collection.objects.link(ob)
+    scene.camera = eye
+
+
+def sheet(path: Path, names: list[str]) -> Image.Image:
+    """Return the pictures of some poses, the whole body above Auto IK."""
+    columns = min(4, len(names))
+    size = 2 * PIXELS, 2 * PIXELS + 16
+    whole = Image.new("RGB", (size[0] * columns, size[1] * -(-len(names) // columns)), "white")
+    for number, name in enumerate(names):
+        at = number % columns * size[0], number // columns * size[1]
+        stage = Stage(path)
+        for foot in ("foot.L", "foot.R"):
+            bpy.ops.fabrik.pin(bone=stage.limbs[foot][1], kind="BOTH")
+        misses = []
+        for what, way in POSES[name]:
+            misses.append(stage.drag(what, way))
+            if name in STAYING and what.startswith("hand"):
+                bpy.ops.fabrik.pin(bone=stage.limbs[what][1], kind="LOCATION")
+        print(f"{name}: missed by", *(f"{miss:.3f}" for miss in misses))
+        whole.paste(stage.picture(), (at[0], at[1] + 16))
+        stage = Stage(path)
+        for drag in POSES[name]:
+            stage.drag_alone(*drag)
+        whole.paste(stage.picture(), (at[0], at[1] + 16 + PIXELS))
+        label = f"{name}: {len(POSES[name])} drags"
+        ImageDraw.Draw(whole).text((at[0] + 4, at[1] + 2), label, fill="black")
+    return whole
+
+
+def main() -> None:
+    """Draw the sheet that the command line asks for."""
+    path, folder, *names = sys.argv[1:]
+    addon.register()
+    picture = sheet(Path(path), names or list(POSES))
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    picture.save(Path(folder) / f"{Path(path).stem}.png")
+    addon.unregister()
+
+
+if __name__ == "__main__":
+    main()
