@@ -271,6 +271,8 @@ def test_a_pin_of_a_removed_bone_harms_nothing(sample: Any) -> None:
     pin_feet(sample)
     pins_of(sample)[0].bone = "Gone"
     drag(sample, "Hand.L", Vector((0.1, 0.0, -0.1)))
+    bpy.ops.fabrik.pin(bone="Gone", kind="NONE")
+    assert [pin.bone for pin in pins_of(sample)] == ["Foot.R"]
 
 
 # Keys, undo and other processes
