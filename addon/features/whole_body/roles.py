@@ -25,8 +25,13 @@ SPINE: Final = 4.0
 """The stiffness of the whole spine, of which each bone bends by its length; a limb's bone has 1."""
 
 NECK: Final = 0.5
+"""The same of neck and head together, which turn easily to keep the gaze."""
+
 PELVIS: Final = 4.0
-CLAVICLE: Final = 4.0
+"""The stiffness of the pelvis against rotating; it moves freely."""
+
+CLAVICLE: Final = 16.0
+"""The stiffness of a clavicle against leaving its share in the rotation of the arm."""
 
 STANDING: Final = 0.05
 """How much higher than the lowest foot one stands, as a fraction of the character's size."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from itertools import product
-from math import atan2
+from math import atan2, radians
 from pathlib import Path
 from typing import Any
 
 import bpy
 import pytest
 from dragged_bodies import BODIES, head_of, make_body, tail_of, turn_between
-from mathutils import Vector
+from mathutils import Matrix, Vector
 from rigs import (
     channels_bits,
     curves,
@@ -127,6 +127,26 @@ def test_elbows_and_knees_do_not_bend_backward(body: Any) -> None:
             most[name] = max(most[name], now)
         dragged.cancel()
     assert max(most[name] - start[name] for name in flexions) > 0.5
+
+
+@pytest.mark.parametrize("share", (0.0, 0.11, 0.3, 0.6))
+@pytest.mark.parametrize("kind", ("rigify", "cmu"))
+def test_a_clavicle_takes_its_share_of_a_raised_arm(
+    empty_file: None, tmp_path: Path, kind: str, share: float
+) -> None:
+    rig = make_body(kind, tmp_path)
+    roles = pin_feet(rig)
+    rig.fabrik.whole_body.clavicle = share
+    hand = roles.hands[0]
+    above = [bone.name for bone in rig.pose.bones[hand].parent_recursive]
+    clavicle = next(name for name in roles.follows if name in above)
+    arm = roles.follows[clavicle]
+    shoulder, start = head_of(rig, arm), head_of(rig, hand)
+    quarter = Matrix.Rotation(radians(-90.0 if start.x > 0.0 else 90.0), 3, "Y")
+    drag(rig, hand, shoulder + quarter @ (start - shoulder) - start)
+    angles = [rig.pose.bones[name].matrix_basis.to_quaternion().angle for name in (clavicle, arm)]
+    assert sum(angles) > radians(45.0)
+    assert angles[0] / sum(angles) == pytest.approx(share, abs=3.0 / 90.0)
 
 
 def test_a_pin_of_location_lets_the_foot_turn_and_slide_where_it_may(sample: Any) -> None:
