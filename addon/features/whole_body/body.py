@@ -255,7 +255,7 @@ class PosedBody:
         if problem := joint_problem(posed):
             raise ProblemError(problem)
         limit, turn, preferred = rotation.limited(limit_of(posed)), self._turns[bone], ORIGIN
-        if not self._bends(bone):
+        if not self._bends(bone) or (name in roles.follows and self._clavicle == 0.0):
             limit = fixed(turn)
         elif name in roles.hinges:
             hinge, angle = self._hinge(bone)

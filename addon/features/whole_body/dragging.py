@@ -65,7 +65,7 @@ REACHED = 1e-4
 
 FREE_WEIGHTS: Vec = (1.0, 1.0, 1.0)
 
-GAZE = 0.8
+GAZE = 0.5
 """How strictly the head keeps its orientation; the stiffness of a bone is 1. To be stricter costs
 up to twice the least motion."""
 

@@ -87,7 +87,7 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
             if active is None:
                 raise ProblemError("There is no active bone: click the bone to pin")
             name = active.name
-        if name not in pose_bones(armature):
+        if name not in pose_bones(armature) and self.kind != NONE:
             raise ProblemError(
                 "There is no bone “{name}” in “{object}”: choose another bone",
                 name=name,

@@ -21,6 +21,9 @@ from .carriers import Carriers
 
 T = TypeVar("T")
 
+CLAVICLE: Final = 4.0
+"""The stiffness of a clavicle against leaving its share in the rotation of the arm; of a bone, 1."""
+
 STANDING: Final = 0.05
 """How much higher than the lowest foot one stands, as a fraction of the character's size."""
 
@@ -241,6 +244,7 @@ class _Finder:
             clavicle = names[limb.carriers[-1]]
             roles.rigid.discard(clavicle)
             roles.follows[clavicle] = names[limb.bones[0]]
+            roles.stiffness[clavicle] = CLAVICLE
         joints = [bone for bone in limb.bones if bone not in limb.halves]
         self._follow([*joints, limb.end, limb.toe if limb.kind == "LEG" else -1])
         roles.hinges.update(names[bone] for bone in joints[1:])

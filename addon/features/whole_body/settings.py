@@ -101,7 +101,8 @@ def pin_kind(armature: bpy.types.Object, bone: str) -> str:
 def set_pin(armature: bpy.types.Object, bone: str, kind: str) -> None:
     """Pin a bone, or free it; the weights of a pin that it has already are kept."""
     pins = pins_of(armature)
-    index = next((i for i, pin in enumerate(pins) if pinned_bone(armature, pin) == bone), -1)
+    names = [pinned_bone(armature, pin) or pin.bone for pin in pins]
+    index = names.index(bone) if bone in names else -1
     if kind == NONE:
         if index >= 0:
             pins.remove(index)

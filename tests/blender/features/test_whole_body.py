@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import atan2
+from math import atan2, radians
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import bpy
 import pytest
 from dragged_bodies import BODIES, head_of, make_body, tail_of, turn_between
-from mathutils import Vector
+from mathutils import Matrix, Vector
 from rigs import (
     channels_bits,
     curves,
@@ -132,6 +132,27 @@ def test_elbows_and_knees_do_not_bend_backward(body: Any) -> None:
     assert max(most[name] - start[name] for name in flexions) > 0.5
 
 
+@pytest.mark.parametrize("share", (0.0, 0.11, 0.3, 0.6))
+@pytest.mark.parametrize("kind", ("rigify", "cmu"))
+def test_a_clavicle_takes_its_share_of_a_raised_arm(
+    empty_file: None, tmp_path: Path, kind: str, share: float
+) -> None:
+    rig = make_body(kind, tmp_path)
+    roles = pin_feet(rig)
+    bpy.ops.fabrik.pin(bone=roles.chest, kind="BOTH")
+    rig.fabrik.whole_body.clavicle = share
+    hand = roles.hands[0]
+    above = [bone.name for bone in rig.pose.bones[hand].parent_recursive]
+    clavicle = next(name for name in roles.follows if name in above)
+    arm = roles.follows[clavicle]
+    shoulder, start = head_of(rig, arm), head_of(rig, hand)
+    quarter = Matrix.Rotation(radians(-90.0 if start.x > 0.0 else 90.0), 3, "Y")
+    drag(rig, hand, shoulder + quarter @ (start - shoulder) - start)
+    angles = [rig.pose.bones[name].matrix_basis.to_quaternion().angle for name in (clavicle, arm)]
+    assert sum(angles) > radians(60.0)
+    assert angles[0] / sum(angles) == pytest.approx(share, abs=3.0 / 90.0)
+
+
 def test_a_pin_of_location_lets_the_foot_turn_and_slide_where_it_may(sample: Any) -> None:
     roles = roles_of(sample)
     for foot in roles.feet:
@@ -189,7 +210,7 @@ def test_hardly_any_pose_moves_less(body: Any) -> None:
             ratios.append(found[0] / found[1])
     assert len(ratios) > 6
     assert median(ratios) < 1.15
-    assert max(ratios) < 1.55
+    assert max(ratios) < 1.7
 
 
 def test_the_head_keeps_its_gaze(sample: Any) -> None:
@@ -322,6 +343,8 @@ def test_a_pin_of_a_removed_bone_harms_nothing(sample: Any) -> None:
     pin_feet(sample)
     pins_of(sample)[0].bone = "Gone"
     drag(sample, "Hand.L", Vector((0.1, 0.0, -0.1)))
+    bpy.ops.fabrik.pin(bone="Gone", kind="NONE")
+    assert [pin.bone for pin in pins_of(sample)] == ["Foot.R"]
 
 
 # Keys, undo and other processes

@@ -80,7 +80,7 @@ def test_the_operators_are_in_the_menu_of_inverse_kinematics(addon: ModuleType) 
     assert draw_ik in bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
     layout = Layout()
     draw_ik(SimpleNamespace(layout=layout), bpy.context)
-    names = ["convert_from_blender", "drag", "switch", "snap_to_fk", "snap_to_ik", "bake"]
+    names = ["convert_from_blender", "drag", "pin", "switch", "snap_to_fk", "snap_to_ik", "bake"]
     names += ["hold", "hold", "hold", "pick_up", "release"]
     operators = [f"fabrik.{name}" for name in names]
     begin = ["fabrik.limb_add", "fabrik.constraint_add", "fabrik.ik_clear", "FABRIK_MT_motion"]
