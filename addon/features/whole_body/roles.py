@@ -22,7 +22,7 @@ from .carriers import Carriers
 T = TypeVar("T")
 
 CLAVICLE: Final = 4.0
-"""The stiffness of a clavicle against leaving its share in the rotation of the arm; of a bone, 1."""
+"""The stiffness of a clavicle against leaving its share in the rotation of the arm."""
 
 STANDING: Final = 0.05
 """How much higher than the lowest foot one stands, as a fraction of the character's size."""

@@ -150,7 +150,7 @@ def test_a_clavicle_takes_its_share_of_a_raised_arm(
     drag(rig, hand, shoulder + quarter @ (start - shoulder) - start)
     angles = [rig.pose.bones[name].matrix_basis.to_quaternion().angle for name in (clavicle, arm)]
     assert sum(angles) > radians(60.0)
-    assert angles[0] / sum(angles) == pytest.approx(share, abs=3.0 / 90.0)
+    assert angles[0] / sum(angles) == pytest.approx(share, abs=3.5 / 90.0)
 
 
 def test_a_pin_of_location_lets_the_foot_turn_and_slide_where_it_may(sample: Any) -> None:
@@ -210,7 +210,7 @@ def test_hardly_any_pose_moves_less(body: Any) -> None:
             ratios.append(found[0] / found[1])
     assert len(ratios) > 6
     assert median(ratios) < 1.15
-    assert max(ratios) < 1.7
+    assert max(ratios) < 1.8
 
 
 def test_the_head_keeps_its_gaze(sample: Any) -> None:
