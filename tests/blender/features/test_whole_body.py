@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from itertools import product
-from math import atan2, radians
+from math import atan2, radians, tau
 from pathlib import Path
 from typing import Any
 
 import bpy
 import pytest
 from dragged_bodies import BODIES, head_of, make_body, tail_of, turn_between
-from mathutils import Matrix, Vector
+from mathutils import Matrix, Quaternion, Vector
 from rigs import (
     channels_bits,
     curves,
@@ -26,6 +26,7 @@ from addon.features.whole_body.balancing import centre_of_mass, support_of
 from addon.features.whole_body.dragging import WholeBodyDrag
 from addon.features.whole_body.roles import Roles, roles_of
 from addon.features.whole_body.settings import pin_kind, pins_of
+from addon.settings.joint_limits import limit_of
 from fabrik_solver.core.support import outside
 
 AXES = [Vector(sign * (i == axis) for i in range(3)) for axis in range(3) for sign in (1, -1)]
@@ -234,6 +235,29 @@ def test_pins_are_exact_where_scales_shear_the_bones(sample: Any) -> None:
         assert (head_of(sample, foot) - start[foot]).length < 1e-4
     moved = head_of(sample, roles.hands[0]) - start[roles.hands[0]]
     assert (moved - Vector((0.1, -0.3, -0.2))).length < 1e-3
+
+
+def test_limits_and_locked_rotations_are_kept(sample: Any) -> None:
+    roles = pin_feet(sample)
+    elbow, chest, arm = (sample.pose.bones[n] for n in ("Forearm.L", "Chest", "Upper arm.L"))
+    elbow.fabrik_joint.limit_type, elbow.fabrik_joint.hinge_axis = "HINGE", "X"
+    elbow.fabrik_joint.hinge_min, elbow.fabrik_joint.hinge_max = radians(-20.0), radians(30.0)
+    arm.fabrik_joint.limit_type = "CONE"
+    arm.fabrik_joint.swing_x = arm.fabrik_joint.swing_z = radians(25.0)
+    chest.lock_rotation, chest.lock_rotation_w = (True, True, True), True
+    limits = {bone.name: limit_of(bone) for bone in (elbow, arm)}
+    before = chest.rotation_quaternion.copy()
+    for way in AXES:
+        dragged = start_of(sample, roles.hands[0])
+        dragged.move_by(tuple(0.5 * way))
+        assert chest.rotation_quaternion == before
+        for bone in (elbow, arm):
+            limit, turn = limits[bone.name], bone.matrix_basis.to_quaternion()
+            assert limit is not None
+            nearest = Quaternion(limit.nearest(tuple(turn)))
+            # In single precision, as Blender stores it.
+            assert nearest.rotation_difference(turn).to_axis_angle()[1] % tau < 2e-3
+        dragged.cancel()
 
 
 def test_locked_and_connected_roots_stay(sample: Any) -> None:
