@@ -24,6 +24,7 @@ from rigs import (
 from addon.editing.flexion import Flexion, flexion_of
 from addon.features.whole_body.balancing import centre_of_mass, support_of
 from addon.features.whole_body.dragging import WholeBodyDrag
+from addon.features.whole_body.panel import shown_balance, shown_pins
 from addon.features.whole_body.roles import Roles, roles_of
 from addon.features.whole_body.settings import pin_kind, pins_of
 from addon.settings.joint_limits import limit_of
@@ -317,6 +318,31 @@ def test_a_pin_of_a_removed_bone_harms_nothing(sample: Any) -> None:
     drag(sample, "Hand.L", Vector((0.1, 0.0, -0.1)))
     bpy.ops.fabrik.pin(bone="Gone", kind="NONE")
     assert [pin.bone for pin in pins_of(sample)] == ["Foot.R"]
+
+
+# What is shown
+
+
+def test_pins_and_balance_are_shown_where_they_are(sample: Any) -> None:
+    assert shown_pins(bpy.context) == [] and shown_balance(bpy.context) is None
+    roles = pin_feet(sample)
+    bpy.ops.fabrik.pin(bone=roles.chest, kind="LOCATION")
+    sample.location = (3.0, -2.0, 1.0)
+    update()
+    places = [head_of(sample, foot) for foot in roles.feet] + [tail_of(sample, roles.chest)]
+    shown = shown_pins(bpy.context)
+    assert [is_oriented for _, is_oriented in shown] == [True, True, False]
+    for (place, _), expected in zip(shown, places, strict=True):
+        assert (Vector(place) - expected).length < 1e-6
+    assert shown_balance(bpy.context) is None
+    sample.fabrik.whole_body.use_balance = True
+    bpy.ops.fabrik.pin(bone=roles.chest, kind="NONE")
+    found = shown_balance(bpy.context)
+    assert found is not None
+    centre, below, area = found
+    assert 0.4 * roles.size < centre[2] - below[2] < 0.8 * roles.size
+    assert (centre[0], centre[1]) == pytest.approx((below[0], below[1]))
+    assert len(area) > 2 and all(corner[2] == pytest.approx(below[2]) for corner in area)
 
 
 # Keys, undo and other processes
