@@ -5,11 +5,13 @@ from __future__ import annotations
 from itertools import product
 from math import atan2, radians, tau
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import bpy
 import pytest
 from dragged_bodies import BODIES, head_of, make_body, tail_of, turn_between
+from layouts import Layout, classes
 from mathutils import Matrix, Quaternion, Vector
 from rigs import (
     channels_bits,
@@ -343,6 +345,23 @@ def test_pins_and_balance_are_shown_where_they_are(sample: Any) -> None:
     assert 0.4 * roles.size < centre[2] - below[2] < 0.8 * roles.size
     assert (centre[0], centre[1]) == pytest.approx((below[0], below[1]))
     assert len(area) > 2 and all(corner[2] == pytest.approx(below[2]) for corner in area)
+
+
+def test_the_panel_lists_pins_and_the_weights_of_the_active_bone(
+    sample: Any, addon: ModuleType
+) -> None:
+    def shown() -> list[str]:
+        layout = Layout()
+        panel = SimpleNamespace(layout=layout)
+        classes(addon)["FABRIK_PT_whole_body"].draw(panel, bpy.context)
+        return layout.shown
+
+    options = ["clavicle", "keying", "use_balance"]
+    roles = pin_feet(sample)
+    assert shown()[-3:] == options and "location_weights" not in shown()
+    sample.data.bones.active = sample.data.bones[roles.feet[0]]
+    assert shown().count("kind") == 2
+    assert shown()[-5:] == ["location_weights", "rotation_weights", *options]
 
 
 # Keys, undo and other processes
