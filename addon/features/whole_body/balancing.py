@@ -18,12 +18,17 @@ class _KnownRoles(dict[int, tuple[list[str], Roles]]):
     """The roles of armatures by their session UID, with the names that their bones had."""
 
 
-def known_roles(armature: bpy.types.Object) -> Roles:
-    """Return the roles of the bones of an armature, as they were when its bones were named so."""
+def known_roles(armature: bpy.types.Object, shown: bpy.types.Object) -> Roles:
+    """Return the roles of the bones of an armature, as they were when its bones were named so.
+
+    Args:
+        armature: The armature.
+        shown: Its evaluated copy.
+    """
     known, names = part(_KnownRoles), skeleton_of(armature).names
     before = known.get(armature.session_uid)
     if before is None or before[0] != names:
-        before = known[armature.session_uid] = names, roles_of(armature)
+        before = known[armature.session_uid] = names, roles_of(armature, shown)
     return before[1]
 
 

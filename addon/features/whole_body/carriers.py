@@ -57,6 +57,10 @@ class Carriers:
                 return self.rig.index[con.subtarget]
         return -1
 
+    def is_constrained(self, bone: int) -> bool:
+        """Return whether Blender's own constraints act on a bone."""
+        return bool(active_constraints(self._bones[bone]))
+
     def turns(self, bone: int) -> bool:
         """Return whether a bone rotates with the one that carries it."""
         if not self.rig.rest(bone).use_inherit_rotation:

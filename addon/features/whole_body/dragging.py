@@ -116,13 +116,14 @@ def begin(armature: bpy.types.Object, bone: str, whole_body: bool) -> WholeBodyD
 
 def _is_of_body(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone: str) -> bool:
     """Return whether a bone, or what it controls, belongs to the character or carries it."""
-    roles, rig = roles_of(armature), skeleton_of(armature)
+    shown, rig = armature.evaluated_get(depsgraph), skeleton_of(armature)
+    roles = roles_of(armature, shown)
     ends = [rig.index[name] for name in roles.ends]
     if not ends or not roles.hips:
         return True
     if roles.controls:  # While limbs are in IK, they do not hang on the body.
         return bone in roles.controls or roles.named(bone) != bone
-    carriers = Carriers(rig, armature.evaluated_get(depsgraph))
+    carriers = Carriers(rig, shown)
     meant = meant_bone(armature, roles, carriers, posed_chains(depsgraph, armature), bone)
     root = root_of(carriers, roles, ends)
     return carriers.carries(root, meant) or carriers.carries(meant, root)
@@ -186,7 +187,7 @@ class WholeBodyDrag:
         """
         armature, rig = self.object, skeleton_of(self.object)
         evaluated = armature.evaluated_get(depsgraph)
-        roles = self._roles = roles_of(armature)
+        roles = self._roles = roles_of(armature, evaluated)
         carriers = self._carriers = Carriers(rig, evaluated)
         chains = posed_chains(depsgraph, armature)
         self._bone = meant_bone(armature, roles, carriers, chains, self.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import bpy
 
@@ -86,7 +86,7 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
             active = context.active_pose_bone
             if active is None:
                 raise ProblemError("There is no active bone: click the bone to pin")
-            name = active.name
+            armature, name = cast(bpy.types.Object, active.id_data), active.name
         if name not in pose_bones(armature) and self.kind != NONE:
             raise ProblemError(
                 "There is no bone “{name}” in “{object}”: choose another bone",

@@ -79,8 +79,9 @@ def shown_pins(context: bpy.types.Context) -> list[tuple[Vec, bool]]:
     seen = _seen(context)
     if seen is None:
         return []
-    armature, world, bones = seen
-    roles = known_roles(armature) if len(pins_of(armature)) else None
+    armature, shown = seen
+    world, bones = matrix_frame(shown.matrix_world), pose_bones(shown)
+    roles = known_roles(armature, shown) if len(pins_of(armature)) else None
     places: list[tuple[Vec, bool]] = []
     for pin in pins_of(armature):
         name = "" if roles is None else roles.named(pinned_bone(armature, pin))
@@ -95,8 +96,9 @@ def shown_balance(context: bpy.types.Context) -> tuple[Vec, Vec, list[Vec]] | No
     seen = _seen(context)
     if seen is None or not body_settings(seen[0]).use_balance:
         return None
-    armature, world, bones = seen
-    roles = known_roles(armature)
+    armature, shown = seen
+    world, bones = matrix_frame(shown.matrix_world), pose_bones(shown)
+    roles = known_roles(armature, shown)
     corners = support_of(
         bones, [roles.named(pinned_bone(armature, pin)) for pin in pins_of(armature)]
     )
@@ -115,12 +117,11 @@ def shown_balance(context: bpy.types.Context) -> tuple[Vec, Vec, list[Vec]] | No
     return places[0], places[1], places[2:]
 
 
-def _seen(context: bpy.types.Context) -> tuple[bpy.types.Object, Any, Any] | None:
+def _seen(context: bpy.types.Context) -> tuple[bpy.types.Object, bpy.types.Object] | None:
     armature, layer = shown_armature(context), context.view_layer
     if armature is None or armature.mode != "POSE" or layer is None or layer.depsgraph is None:
         return None
-    shown = armature.evaluated_get(layer.depsgraph)
-    return armature, matrix_frame(shown.matrix_world), pose_bones(shown)
+    return armature, armature.evaluated_get(layer.depsgraph)
 
 
 def _is_shown(context: bpy.types.Context) -> bool:

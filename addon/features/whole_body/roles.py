@@ -12,9 +12,7 @@ import bpy
 
 from fabrik_solver.motion.anatomy import Limb
 
-from ...blender.access import pose_bones
 from ...blender.character import Character, character_of, generated_character
-from ...blender.relations import active_constraints
 from ...blender.rigify import ORIGINAL, PREFIXED, original_name
 from ...blender.skeleton import skeleton_of
 from .carriers import Carriers
@@ -84,20 +82,26 @@ class Roles:
         return [name for name in (*self.hands, *self.feet, self.head, self.hips) if name]
 
 
-def roles_of(armature: bpy.types.Object) -> Roles:
+def roles_of(armature: bpy.types.Object, shown: bpy.types.Object | None = None) -> Roles:
     """Return the roles of the bones of an armature, as its character is recognized.
 
     In a rig whose bones copy controls, as a generated Rigify rig, these bend.
+
+    Args:
+        armature: The armature.
+        shown: Its evaluated copy; None for that of the current depsgraph.
     """
+    if shown is None:
+        shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    carriers = Carriers(skeleton_of(armature), shown)
     generated = generated_character(armature)
     if generated is None:
-        return _of_sources(armature, _Finder(character_of(armature)).roles)
-    return _of_controls(armature, _Finder(generated).roles, generated.names)
+        return _of_sources(carriers, _Finder(character_of(armature)).roles)
+    return _of_controls(carriers, _Finder(generated).roles, generated.names)
 
 
-def _of_sources(armature: bpy.types.Object, roles: Roles) -> Roles:
+def _of_sources(carriers: Carriers, roles: Roles) -> Roles:
     """Return roles with the bones that others copy in place of these."""
-    carriers = Carriers(skeleton_of(armature), _shown(armature))
     rig = carriers.rig
 
     def source(name: str) -> str:
@@ -113,28 +117,22 @@ def _of_sources(armature: bpy.types.Object, roles: Roles) -> Roles:
     return roles
 
 
-def _shown(armature: bpy.types.Object) -> bpy.types.Object:
-    return armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-
-
 TRUNK_CONTROLS: Final = {"torso": "hips", "hips": "hips", "chest": "chest", "head": "head"}
 """The controls of trunk and head whose names are not those of bones of the metarig, by role."""
 
 TWEAK: Final = "tweak"
 
 
-def _of_controls(armature: bpy.types.Object, found: Roles, names: list[str]) -> Roles:
+def _of_controls(carriers: Carriers, found: Roles, names: list[str]) -> Roles:
     """Return the roles of a metarig as those of the rig that was generated from it."""
-    shown = _shown(armature)
-    bones, rig = pose_bones(shown), skeleton_of(armature)
-    carriers = Carriers(rig, shown)
+    rig = carriers.rig
 
     def control(name: str) -> str:
         """Return the control that carries a bone of the metarig."""
         for bone in carriers.up(rig.index[ORIGINAL + name])[::-1]:
             above = rig.names[bone]
             is_own = not PREFIXED.match(above) and TWEAK not in above
-            if is_own and not any(active_constraints(bones[above])):
+            if is_own and not carriers.is_constrained(bone):
                 return above
         return ORIGINAL + name
 

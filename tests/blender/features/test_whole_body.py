@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from itertools import product
-from math import atan2, radians
+from math import atan2, radians, tau
 from pathlib import Path
 from statistics import median
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import bpy
 import pytest
 from dragged_bodies import BODIES, head_of, make_body, tail_of, turn_between
-from mathutils import Matrix, Vector
+from layouts import Layout, classes
+from mathutils import Matrix, Quaternion, Vector
 from rigs import (
     channels_bits,
     curves,
@@ -25,8 +27,10 @@ from rigs import (
 from addon.editing.flexion import Flexion, flexion_of
 from addon.features.whole_body.balancing import centre_of_mass, support_of
 from addon.features.whole_body.dragging import WholeBodyDrag
+from addon.features.whole_body.panel import shown_balance, shown_pins
 from addon.features.whole_body.roles import Roles, roles_of
 from addon.features.whole_body.settings import pin_kind, pins_of
+from addon.settings.joint_limits import limit_of
 from fabrik_solver.core.support import outside
 from fabrik_solver.core.vectors import QUAT_IDENTITY, quat_angle
 from fabrik_solver.core.whole_body import SOFT, WholeBody, WholeBodyJoint, WholeBodyPose
@@ -288,6 +292,29 @@ def test_pins_are_exact_where_scales_shear_the_bones(sample: Any) -> None:
     assert (moved - Vector((0.1, -0.3, -0.2))).length < 1e-3
 
 
+def test_limits_and_locked_rotations_are_kept(sample: Any) -> None:
+    roles = pin_feet(sample)
+    elbow, chest, arm = (sample.pose.bones[n] for n in ("Forearm.L", "Chest", "Upper arm.L"))
+    elbow.fabrik_joint.limit_type, elbow.fabrik_joint.hinge_axis = "HINGE", "X"
+    elbow.fabrik_joint.hinge_min, elbow.fabrik_joint.hinge_max = radians(-20.0), radians(30.0)
+    arm.fabrik_joint.limit_type = "CONE"
+    arm.fabrik_joint.swing_x = arm.fabrik_joint.swing_z = radians(25.0)
+    chest.lock_rotation, chest.lock_rotation_w = (True, True, True), True
+    limits = {bone.name: limit_of(bone) for bone in (elbow, arm)}
+    before = chest.rotation_quaternion.copy()
+    for way in AXES:
+        dragged = start_of(sample, roles.hands[0])
+        dragged.move_by(tuple(0.5 * way))
+        assert chest.rotation_quaternion == before
+        for bone in (elbow, arm):
+            limit, turn = limits[bone.name], bone.matrix_basis.to_quaternion()
+            assert limit is not None
+            nearest = Quaternion(limit.nearest(tuple(turn)))
+            # In single precision, as Blender stores it.
+            assert nearest.rotation_difference(turn).to_axis_angle()[1] % tau < 2e-3
+        dragged.cancel()
+
+
 def test_locked_and_connected_roots_stay(sample: Any) -> None:
     roles = pin_feet(sample)
     sample.pose.bones[roles.hips].lock_location = (True, True, True)
@@ -345,6 +372,48 @@ def test_a_pin_of_a_removed_bone_harms_nothing(sample: Any) -> None:
     drag(sample, "Hand.L", Vector((0.1, 0.0, -0.1)))
     bpy.ops.fabrik.pin(bone="Gone", kind="NONE")
     assert [pin.bone for pin in pins_of(sample)] == ["Foot.R"]
+
+
+# What is shown
+
+
+def test_pins_and_balance_are_shown_where_they_are(sample: Any) -> None:
+    assert shown_pins(bpy.context) == [] and shown_balance(bpy.context) is None
+    roles = pin_feet(sample)
+    bpy.ops.fabrik.pin(bone=roles.chest, kind="LOCATION")
+    sample.location = (3.0, -2.0, 1.0)
+    update()
+    places = [head_of(sample, foot) for foot in roles.feet] + [tail_of(sample, roles.chest)]
+    shown = shown_pins(bpy.context)
+    assert [is_oriented for _, is_oriented in shown] == [True, True, False]
+    for (place, _), expected in zip(shown, places, strict=True):
+        assert (Vector(place) - expected).length < 1e-6
+    assert shown_balance(bpy.context) is None
+    sample.fabrik.whole_body.use_balance = True
+    bpy.ops.fabrik.pin(bone=roles.chest, kind="NONE")
+    found = shown_balance(bpy.context)
+    assert found is not None
+    centre, below, area = found
+    assert 0.4 * roles.size < centre[2] - below[2] < 0.8 * roles.size
+    assert (centre[0], centre[1]) == pytest.approx((below[0], below[1]))
+    assert len(area) > 2 and all(corner[2] == pytest.approx(below[2]) for corner in area)
+
+
+def test_the_panel_lists_pins_and_the_weights_of_the_active_bone(
+    sample: Any, addon: ModuleType
+) -> None:
+    def shown() -> list[str]:
+        layout = Layout()
+        panel = SimpleNamespace(layout=layout)
+        classes(addon)["FABRIK_PT_whole_body"].draw(panel, bpy.context)
+        return layout.shown
+
+    options = ["clavicle", "keying", "use_balance"]
+    roles = pin_feet(sample)
+    assert shown()[-3:] == options and "location_weights" not in shown()
+    sample.data.bones.active = sample.data.bones[roles.feet[0]]
+    assert shown().count("kind") == 2
+    assert shown()[-5:] == ["location_weights", "rotation_weights", *options]
 
 
 # Keys, undo and other processes
