@@ -36,6 +36,9 @@ from .solved_pose import SolvedPose
 
 T = TypeVar("T")
 
+COPY_ROTATION = "COPY_ROTATION"
+"""Of this constraint Blender's axes are taken where they are unforeseen, as the head stays."""
+
 
 class SolvedScene:
     """A snapshot with the results that were solved so far.
@@ -92,10 +95,10 @@ class SolvedScene:
         if result.bones:
             pose.add(result)
             frames = self._frames.get(unit.rig.uid)
-            if frames and unit.rig.uid in self._linked:
-                frames.clear()
-            elif frames:
-                for bone in frames.keys() & self.plan.below(unit):
+            if frames:
+                is_linked = unit.rig.uid in self._linked
+                moved = self.snapshot.moved(unit.rig) if is_linked else self.plan.below(unit)
+                for bone in [bone for bone in frames if bone in moved]:
                     del frames[bone]
             for uid in self.plan.carried:
                 self.worlds.pop(uid, None)
@@ -169,31 +172,37 @@ class SolvedScene:
     def _carried_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
         """Return the frame of a bone that no chain poses, given that of its parent."""
         rig, rows = pose.fk.rig, pose.fk.rows
-        frame = bone_frame(rig.bone(bone), pose.local(bone), parent)
-        is_pulled = bone in self.plan.pulled.get(rig.uid, ())
-        for con in active_constraints(rows.find(pose.now.bones, bone)):
-            if con.type == "IK" and is_pulled:
-                continue  # Blender applies it to the solution.
-            now = pose.now.frame(bone)
-            followed = self._followed(rig, frame, con)
-            if followed is not None:
-                frame = followed
-            elif con.type == "COPY_ROTATION":
-                self._linked.add(rig.uid)
-                frame = now[0], frame[1]
-            else:  # Its parent carries it as Blender has posed it.
-                above = rig.parents[bone]
-                before = WHOLE if above < 0 else pose.now.frame(above)
-                if mat_determinant(before[0]):
-                    frame = frame_in(parent, frame_in(inverse(before), now))
+        constraints = active_constraints(rows.find(pose.now.bones, bone))
+        if bone in self.plan.pulled.get(rig.uid, ()):  # Blender applies it to the solution.
+            constraints = [con for con in constraints if con.type != "IK"]
+        # What comes before an unforeseen constraint is part of what Blender has made of it.
+        foreseen = [con.type == COPY_ROTATION or is_predictable(con, True) for con in constraints]
+        last = max([i for i, is_known in enumerate(foreseen) if not is_known], default=-1)
+        frame = self._shown_frame(pose, bone, parent) if last >= 0 else None
+        if frame is None:
+            frame = bone_frame(rig.bone(bone), pose.local(bone), parent)
+        for con in constraints[last + 1 :]:
+            self._linked.add(rig.uid)
+            found = self._followed(rig, frame, con)
+            if found is not None:
+                frame = found
+            elif con.type == COPY_ROTATION:
+                frame = pose.now.frame(bone)[0], frame[1]
         return frame
 
-    def _followed(self, rig: Skeleton, frame: Frame, con: bpy.types.Constraint) -> Frame | None:
-        """Return the frame of a bone after a constraint of Blender's; None if it is unforeseen."""
-        source = constraint_point(con) if is_predictable(con, on_bone=True) else None
-        if source is None:
+    def _shown_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame | None:
+        """Return where a bone's parent carries it as Blender has posed it; None if unknown."""
+        above = pose.fk.rig.parents[bone]
+        before = WHOLE if above < 0 else pose.now.frame(above)
+        if mat_determinant(before[0]) == 0.0:
             return None
-        self._linked.add(rig.uid)
+        return frame_in(parent, frame_in(inverse(before), pose.now.frame(bone)))
+
+    def _followed(self, rig: Skeleton, frame: Frame, con: bpy.types.Constraint) -> Frame | None:
+        """Return the frame of a bone after a constraint of Blender's; None if it is unknown."""
+        source = constraint_point(con)
+        if source is None or (con.type == COPY_ROTATION and not is_predictable(con, True)):
+            return None
         world = self.world(rig.object, rig.uid)
         if mat_determinant(world[0]) == 0.0:
             return None

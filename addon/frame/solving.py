@@ -181,8 +181,11 @@ def _refuse_far(locations: Mapping[int, Vec]) -> None:
     Raises:
         ProblemError: If there is one.
     """
-    if any(max(map(abs, place)) > FARTHEST for place in locations.values()):
-        raise ProblemError("A target is too far away (single precision overflows): move it closer")
+    for x, y, z in locations.values():
+        if abs(x) > FARTHEST or abs(y) > FARTHEST or abs(z) > FARTHEST:
+            raise ProblemError(
+                "A target is too far away (single precision overflows): move it closer"
+            )
 
 
 def solve_armatures(
