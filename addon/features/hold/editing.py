@@ -87,42 +87,56 @@ def find_hold(held: Held) -> tuple[bpy.types.Object, int] | None:
     return None
 
 
-def hold(held: Held, holder: Holder, frame: float) -> bpy.types.Object:
-    """Let something hold a bone or object from a frame on, and return the armature of its hold.
+def hold(several: Sequence[Held], holder: Holder, frame: float) -> None:
+    """Let something hold bones or objects from a frame on.
 
     Raises:
-        ProblemError: If that is impossible; nothing has changed then.
+        ProblemError: If that is impossible for one of them; nothing has changed then.
     """
-    _refuse(held, holder)
-    known = find_hold(held)
-    before = keys_of(*known) if known is not None else []
+    for held in several:
+        _refuse(held, holder)
+    known = [find_hold(held) for held in several]
+    keys = [keys_of(*one) if one is not None else [] for one in known]
     try:
-        armature, index = known or _new_hold(held)
-        item = holds_of(armature)[index]
-        number = _number_of(item, holder)
-        if holder_at(events_of(armature, index), frame) == number:
-            raise ProblemError("“{bone}” is held by that already at this frame", bone=held.name)
-        set_event(armature, index, frame, number)
-        _simulate(armature)
-        _refuse_cycle(held, holder, frame)
+        armatures = [
+            _add_event(held, holder, one, frame) for held, one in zip(several, known, strict=True)
+        ]
+        _simulate(armatures)
+        _refuse_cycle(several, holder, frame)
     except ProblemError:
-        _take_back(held, known, before)
+        for held, one, before in zip(several, known, keys, strict=True):
+            _take_back(held, one, before)
         raise
+
+
+def _add_event(
+    held: Held, holder: Holder, known: tuple[bpy.types.Object, int] | None, frame: float
+) -> bpy.types.Object:
+    """Key that something holds a bone or object; return the armature of the hold."""
+    armature, index = known or _new_hold(held)
+    number = _number_of(holds_of(armature)[index], holder)
+    if holder_at(events_of(armature, index), frame) == number:
+        raise ProblemError("“{bone}” is held by that already at this frame", bone=held.name)
+    set_event(armature, index, frame, number)
     return armature
 
 
-def release(held: Held, frame: float) -> bpy.types.Object:
-    """Give a bone or object back to its own parent from a frame on, where it is.
+def release(several: Sequence[Held], frame: float) -> None:
+    """Give bones or objects back to their own parents from a frame on, where they are.
 
     Raises:
-        ProblemError: If nothing holds it there.
+        ProblemError: If nothing holds one of them there; nothing has changed then.
     """
-    known = find_hold(held)
-    if known is None or holder_at(events_of(*known), frame) == 0:
-        raise ProblemError("Nothing holds “{bone}” at this frame", bone=held.name)
-    set_event(*known, frame, 0)
-    _simulate(known[0])
-    return known[0]
+    found: list[tuple[bpy.types.Object, int]] = []
+    for held in several:
+        known = find_hold(held)
+        if known is None or holder_at(events_of(*known), frame) == 0:
+            raise ProblemError("Nothing holds “{bone}” at this frame", bone=held.name)
+        refuse_unkeyable(known[0])
+        found.append(known)
+    for known in found:
+        set_event(*known, frame, 0)
+    _simulate([armature for armature, _ in found])
 
 
 def remove(armature: bpy.types.Object, index: int) -> None:
@@ -133,14 +147,14 @@ def remove(armature: bpy.types.Object, index: int) -> None:
         remove_carrier(prop, armature)
     planner.discard()
     if not last:  # Where the others are recorded is by their index.
-        _simulate(armature)
+        _simulate([armature])
 
 
 def remove_event_at(armature: bpy.types.Object, index: int, frame: float) -> None:
     """Remove an event of a hold; with the last one the hold goes as well."""
     remove_event(armature, index, frame)
     if any(key.holder for key in keys_of(armature, index)):
-        _simulate(armature)
+        _simulate([armature])
     else:
         remove(armature, index)
 
@@ -200,27 +214,29 @@ def _number_of(item: FabrikHold, holder: Holder) -> int:
     return len(item.holders)
 
 
-def _simulate(armature: bpy.types.Object) -> None:
+def _simulate(armatures: Sequence[bpy.types.Object]) -> None:
     """Find out how everything is held, so that nothing moves at any event."""
     context = bpy.context
     scene = cast(bpy.types.Scene, context.scene)
     layer = cast(bpy.types.ViewLayer, context.view_layer)
     planner.discard()
     plan = planner.current()
-    together = [plan.rigs[uid].object for uid in plan.groups.get(armature.session_uid, ())]
+    groups = [plan.groups.get(armature.session_uid, ()) for armature in armatures]
+    together = [plan.rigs[uid].object for uid in {uid for group in groups for uid in group}]
     moving = [ob for ob in together if any(events_of(ob, i) for i in range(len(holds_of(ob))))]
     if moving:
         finish(simulate(scene, layer, moving))
 
 
-def _refuse_cycle(held: Held, holder: Holder, frame: float) -> None:
+def _refuse_cycle(several: Sequence[Held], holder: Holder, frame: float) -> None:
     """Refuse a hold that makes something hold itself at its frame.
 
     Raises:
         ProblemError: If it does.
     """
     if holder.object is not None and present_runs().sequences.at(frame).refused:
-        raise ProblemError(cycle_message(holder.bone or holder.object.name, held.name))
+        names = ", ".join([held.name for held in several])
+        raise ProblemError(cycle_message(holder.bone or holder.object.name, names))
 
 
 def _take_back(
@@ -234,4 +250,4 @@ def _take_back(
         remove(*now)
     elif keys_of(*now) != keys:
         set_keys(*now, keys)
-        _simulate(now[0])
+        _simulate([now[0]])

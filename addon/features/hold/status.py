@@ -46,9 +46,9 @@ def _cycle(held: Any, frame: float) -> str:
     """Return why a hold does not count at a frame, as it would hold itself; empty if it does."""
     if held not in present_runs().sequences.at(frame).refused:
         return ""
-    point = held.holders[held.state_at(frame) - 1]
-    holder = "" if point is None else point.object.name
-    if point is not None and point.skeleton is not None:
+    point = held.states[held.state_at(frame)][-1]
+    holder = point.object.name
+    if point.skeleton is not None:
         holder = point.skeleton.names[point.bone]
     return cycle_message(holder, held.rig.names[held.bone])
 
