@@ -96,6 +96,8 @@ class ArmaturePlan:
         """Reset problems and notes to those that concern this armature alone."""
         for chain, (problem, note) in zip(self.chains, self._own_messages, strict=True):
             chain.problem, chain.note, chain.is_late = problem, note, False
+        for bone in self.pre_pass:
+            bone.note, bone.is_late = "", False
 
 
 def _pulled(rig: Skeleton, posed: set[int]) -> set[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import bpy
 
@@ -11,7 +11,6 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...editing.constraints import changed, remove_from
 from ...editing.playing import finish
-from ...frame.solving import present_runs
 from ...plan import planner
 from ...settings.properties import settings
 from ..simulation.simulate import simulate
@@ -26,6 +25,7 @@ from .events import (
     set_event,
     set_keys,
 )
+from .problems import connected, missing
 from .settings import BONE, WORLD, FabrikHold, holds_of
 from .status import cycle_message
 
@@ -142,7 +142,7 @@ def release(several: Sequence[Held], frame: float) -> None:
 def remove(armature: bpy.types.Object, index: int) -> None:
     """Remove a hold with all of its events; what it held is where it is without it."""
     prop, last = holds_of(armature)[index].prop, len(holds_of(armature)) == 1
-    remove_from(armature, "holds", "active_hold", index)
+    remove_from(armature, "holds", "", index)
     if prop is not None and prop.parent == armature:
         remove_carrier(prop, armature)
     planner.discard()
@@ -164,26 +164,14 @@ def _refuse(held: Held, holder: Holder) -> None:
     if bone:
         posed = pose_bones(ob).get(bone)
         if posed is None:
-            raise ProblemError(
-                "There is no bone “{name}” in “{object}”: choose another bone",
-                name=bone,
-                object=ob.name,
-            )
+            raise missing(bone, ob)
         if posed.bone.use_connect and posed.parent is not None:
-            raise ProblemError(
-                "“{bone}” is connected to its parent and cannot be held elsewhere: disconnect it "
-                "in Edit Mode, or hold the target of its IK",
-                bone=bone,
-            )
+            raise connected(bone)
         refuse_unkeyable(ob)
     if holder.object is None:
         return
     if holder.bone and holder.bone not in (pose_bones(holder.object) if holder.object.pose else ()):
-        raise ProblemError(
-            "There is no bone “{name}” in “{object}”: choose another bone",
-            name=holder.bone,
-            object=holder.object.name,
-        )
+        raise missing(holder.bone, holder.object)
     if (holder.object, holder.bone) == (ob, bone):
         raise ProblemError(
             "“{bone}” cannot hold itself: select what holds it as well", bone=held.name
@@ -198,7 +186,6 @@ def _new_hold(held: Held) -> tuple[bpy.types.Object, int]:
     if not bone:
         item.prop = ob
     index = len(holds_of(armature)) - 1
-    cast(Any, settings(armature)).active_hold = index
     changed(armature)
     return armature, index
 
@@ -234,7 +221,7 @@ def _refuse_cycle(several: Sequence[Held], holder: Holder, frame: float) -> None
     Raises:
         ProblemError: If it does.
     """
-    if holder.object is not None and present_runs().sequences.at(frame).refused:
+    if holder.object is not None and planner.current().sequences.at(frame).refused:
         names = ", ".join([held.name for held in several])
         raise ProblemError(cycle_message(holder.bone or holder.object.name, names))
 

@@ -39,6 +39,7 @@ from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
 from .carrier import carrier_of
 from .events import Event
+from .problems import connected, removed
 from .record import UNHELD, Recorded, Records
 from .rigid import between, rigid
 from .settings import WORLD, holds_of
@@ -217,12 +218,14 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
     for index, hold in enumerate(holds_of(rig.object)):
         try:
             bone = bone_index(rig, hold, "bone")
+            if bone in rig.connected and rig.parents[bone] >= 0:
+                raise connected(hold.bone)
             holders: list[Point | None] = []
             for one in hold.holders:
                 if one.kind == WORLD:
                     holders.append(None)
                 elif one.object is None:
-                    raise ProblemError("What holds it was removed")
+                    raise removed(hold.bone)
                 elif one.object.type == "ARMATURE" and one.bone:
                     skeleton = skeleton_of(one.object)
                     holders.append(Point(one.object, skeleton, bone_index(skeleton, one, "bone")))
@@ -230,8 +233,6 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
                     holders.append(Point(one.object))
         except ProblemError:
             continue  # The list says why (see `status`).
-        if bone in rig.connected and rig.parents[bone] >= 0:
-            continue
         yield HeldBone(
             rig,
             bone,

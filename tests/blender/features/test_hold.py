@@ -1123,6 +1123,30 @@ def test_what_is_held_by_an_armature_is_simulated_with_it_when_it_is_outdated() 
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
 
 
+def test_a_holder_that_lags_behind_is_said() -> None:
+    rig, cup = make_arm(), make_cup()
+    bpy.ops.object.mode_set(mode="EDIT")
+    bone = rig.data.edit_bones.new("Glove")
+    bone.head, bone.tail = (0.2, -0.3, 1.1), (0.2, -0.5, 1.1)
+    bpy.ops.object.mode_set(mode="POSE")
+    follow = rig.pose.bones["Glove"].constraints.new("COPY_LOCATION")
+    follow.target, follow.subtarget = rig, "Hand"
+    go(20)
+    hold(object="Cup", holder="Rig", bone="Glove")
+    assert hold_of(cup).message == ""
+    in_glove = world(rig, "Glove").inverted() @ world(cup)
+    go(50)
+    assert apart(in_glove, world(rig, "Glove").inverted() @ world(cup)) < 3e-6
+    follow.influence = 0.5
+    update()
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert "“Glove” follows a solved chain" in hold_of(cup).message
+    follow.influence = 1.0
+    update()
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert hold_of(cup).message == ""
+
+
 def test_the_names_of_what_holds_may_change() -> None:
     rig, cup = make_arm(), make_cup()
     go(20)
