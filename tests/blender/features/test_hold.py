@@ -834,6 +834,26 @@ def test_a_foot_that_is_held_is_not_locked_to_the_ground() -> None:
     assert max(map(off, range(12, 40, 4))) > 0.05, "it would be locked"
 
 
+@pytest.mark.parametrize("use_lock", [True, False])
+def test_the_hip_does_not_count_a_foot_that_is_held(use_lock: bool) -> None:
+    """It would rise with ground that the foot does not stand on."""
+    rig = walker_on(lambda x, y: 0.3)
+    for item in rig.fabrik.constraints:
+        item.ground.use_lock = use_lock
+    update()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    go(30)
+    for item, height in zip(list(rig.fabrik.constraints), (1.14, 0.84), strict=True):
+        assert world(rig, "Hip").translation.z == pytest.approx(1.14, abs=2e-3)
+        hold(constraint=item.name)
+        assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+        for frame in (70, 80, 90):
+            go(frame)
+            assert world(rig, "Hip").translation.z == pytest.approx(height, abs=2e-3)
+        go(30)
+
+
 def test_a_muted_constraint_lets_its_control_be_held() -> None:
     rig, cup = make_arm(moves=0.0), make_cup()
     cup.keyframe_insert("location", frame=1)
