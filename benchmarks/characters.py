@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import bpy
 from mathutils import Quaternion, Vector
@@ -18,7 +18,7 @@ from samples.opening import FOLDER, quiet
 
 from .child import in_child
 from .harness import Effort, clocked, enable, new_file, open_file, save_file, temporary_folder
-from .playing import WARM_UP, play, warm_up
+from .playing import WARM_UP, Score, play, warm_up
 from .report import Bound, Section, Table, ms, times
 from .rigs import BLENDERS, OURS, link, make_armature, opened
 
@@ -322,3 +322,104 @@ def _pose(_scene: bpy.types.Scene, places: range) -> list[float]:
         layer.update()
         found.append(perf_counter() - start)
     return found
+
+
+# Holds of the same human, beside the same without any, and with Blender's Child Of.
+
+
+HELD, FREE, CHILD_OF = "held", "without holds", "Child Of"
+CONTROLS = ("hand_ik.L", "hand_ik.R", "foot_ik.L", "foot_ik.R")
+PROPS = 16
+HELD_FROM = -WARM_UP
+
+HOLDS_MEANING = """\
+The rig that Rigify generates from its {kind} meta-rig, its limbs converted, its controls keyed. \
+Those of hands and feet go along with its torso, and {props} objects with these: by {count} holds, \
+and by Blender's Child Of. Without holds none of them does. Milliseconds of one \
+`Scene.frame_set`, the variants alternating every {block} frames; “again” are the same frames, \
+played a second time."""
+
+HOLDS_MOST = 1.1
+
+PRE_PASS = "each hold is read, solved and written from Python: about 25 µs"
+
+RESOLVED = "Blender's own constraints on a foot are rounded by the pose that it shows: solved again"
+
+
+def holds(effort: Effort) -> Section:
+    """Measure frames with and without holds."""
+    kind = effort.of("human", "basic_human")
+    headings = ("variant", "frame", "again", "ratio", "again, ratio")
+    with temporary_folder() as folder:
+        generated = folder / "generated.blend"
+        if not in_child(generate, kind, str(generated)):
+            return Section("Holds", [Table(WITHOUT, headings, [])])
+        enable(True)
+        for variant in (FREE, HELD, CHILD_OF):
+            _save_held(generated, folder / f"{variant}.blend", variant)
+        scores = {variant: Score() for variant in (FREE, HELD, CHILD_OF)}
+        for start in effort.of(range(1, FRAMES, BLOCK), range(1, 2)):
+            frames = effort.of(range(start, start + BLOCK), range(1, 4))
+            for variant in [*scores] if start // BLOCK % 2 == 0 else [*reversed(scores)]:
+                score = scores[variant]
+                scene = open_file(folder / f"{variant}.blend")
+                warm_up(scene, start)
+                score.first += play(scene, frames)
+                score.again += play(scene, frames)
+    free, held = scores[FREE], scores[HELD]
+    rows = [
+        [
+            variant,
+            ms(score.typical),
+            ms(median(score.again)),
+            times(score.ratio(free)),
+            times(score.ratio_again(free)),
+        ]
+        for variant, score in scores.items()
+    ]
+    count = PROPS + len(CONTROLS)
+    meaning = HOLDS_MEANING.format(kind=kind, props=PROPS, count=count, block=BLOCK)
+    what = f"Rigify's {kind} with {count} holds: times as long as without"
+    found = [
+        Bound(what, HOLDS_MOST, held.ratio(free), PRE_PASS),
+        Bound(f"{what}, again", HOLDS_MOST, held.ratio_again(free), RESOLVED),
+    ]
+    return Section("Holds", [Table(meaning, headings, rows)], goals=found)
+
+
+def _save_held(generated: Path, file: Path, variant: str) -> None:
+    """Save the rig with converted limbs, keyed controls and props."""
+    scene = open_file(generated)
+    rig, operators = _rig(), cast(Any, bpy.ops)
+    bpy.context.view_layer.objects.active = rig
+    with quiet():
+        operators.fabrik.convert_from_blender(which="ALL")
+    for place, name in enumerate(("torso", *CONTROLS)):
+        control = rig.pose.bones[name]
+        for frame in range(-WARM_UP, FRAMES + 10, 5):
+            control.location = (
+                0.05 * sin(frame + place),
+                0.1 * sin(0.3 * frame + place) - 0.1,
+                0.05 * sin(0.7 * frame),
+            )
+            control.keyframe_insert("location", frame=frame)
+    props = [link(bpy.data.objects.new(f"Prop {i}", None)) for i in range(PROPS)]
+    for i, prop in enumerate(props):
+        prop.location = (0.3 * sin(i), -0.4, 1.0 + 0.02 * i)
+    scene.frame_start = HELD_FROM
+    scene.frame_set(HELD_FROM)
+    pairs = [(CONTROLS[i % len(CONTROLS)], prop, "") for i, prop in enumerate(props)]
+    pairs += [("torso", rig, name) for name in CONTROLS]
+    if variant == HELD:
+        from addon.features.hold import editing
+
+        for holder, ob, bone in pairs:
+            by = editing.Holder(rig, holder)
+            editing.hold([editing.Held(ob, bone)], by, float(HELD_FROM))
+    elif variant == CHILD_OF:
+        for holder, ob, bone in pairs:
+            owner: Any = cast(Any, ob).pose.bones[bone] if bone else ob
+            con: Any = owner.constraints.new("CHILD_OF")
+            con.target, con.subtarget = rig, holder
+            con.inverse_matrix = (rig.matrix_world @ rig.pose.bones[holder].matrix).inverted()
+    save_file(file)

@@ -45,6 +45,7 @@ SECTIONS = {
     "long_shots": "feet",
     "bodies": "characters",
     "rigify": "characters",
+    "holds": "characters",
     "armatures": "crowds",
     "overlay": "idle",
     "memory": "idle",

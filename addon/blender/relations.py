@@ -120,8 +120,7 @@ def moves_with(ob: bpy.types.Object, carriers: Container[int]) -> bool:
     )
 
 
-ROTATION_ONLY = ("COPY_ROTATION",)
-"""Bone constraints that change the axes of a bone, but not the position of its head."""
+LOCAL_SPACES = ("LOCAL", "LOCAL_WITH_PARENT")
 
 
 def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any]:
@@ -157,9 +156,11 @@ def is_predictable(con: Any, on_bone: bool) -> bool:
     """
     if con.influence < 1.0 or con.owner_space != "WORLD" or con.target_space != "WORLD":
         return False
-    if on_bone:
-        return con.type in ROTATION_ONLY and con.mix_mode == "REPLACE" and _all_axes(con)
-    if con.type == "CHILD_OF":
+    if con.type == "COPY_ROTATION":
+        return on_bone and con.mix_mode == "REPLACE" and _all_axes(con)
+    if con.type == "DAMPED_TRACK":
+        return on_bone and con.head_tail == 0.0
+    if con.type == "CHILD_OF" and not on_bone:
         parts = [
             f"use_{part}_{axis}" for part in ("location", "rotation", "scale") for axis in "xyz"
         ]
@@ -167,6 +168,11 @@ def is_predictable(con: Any, on_bone: bool) -> bool:
     if con.type == "COPY_LOCATION":
         return _all_axes(con) and con.head_tail == 0.0 and not con.use_offset
     return con.type == "COPY_TRANSFORMS" and con.mix_mode == "REPLACE" and con.head_tail == 0.0
+
+
+def limits_own_channels(con: Any) -> bool:
+    """Return whether a constraint limits what a bone does below its parent, wherever that is."""
+    return con.type.startswith("LIMIT_") and con.owner_space in LOCAL_SPACES
 
 
 def _all_axes(con: Any) -> bool:

@@ -205,6 +205,7 @@ class PoseChannels:
         """
         self.bones = bones
         self.buffers: dict[str, array[float]] = {}
+        self._owners: dict[int, Any] = {}
         self._rows: Any = rows if rows is not None and rows.are_few else None
 
     @cached_property
@@ -213,7 +214,10 @@ class PoseChannels:
         return {bone: self._owner(bone) for bone in self._rows.bones}
 
     def _owner(self, bone: int) -> Any:
-        return self._rows.find(self.bones, bone)
+        owner = self._owners.get(bone)
+        if owner is None:
+            owner = self._owners[bone] = self._rows.find(self.bones, bone)
+        return owner
 
     @cached_property
     def modes(self) -> array[int]:

@@ -115,7 +115,7 @@ def remove_from(armature: bpy.types.Object, collection: str, active: str, index:
     Args:
         armature: The armature object.
         collection: The name of the list.
-        active: The name of the property with its active index.
+        active: The name of the property with its active index; empty if it has none.
         index: The index in the list.
 
     Raises:
@@ -132,7 +132,7 @@ def remove_from(armature: bpy.types.Object, collection: str, active: str, index:
             "“{name}” comes from the linked file and can only be disabled here", name=name
         ) from None
     _reindex(armature, {index: None} | {i: i - 1 for i in later}, collection)
-    if getattr(fabrik, active) >= index:
+    if active and getattr(fabrik, active) >= index:
         setattr(fabrik, active, max(0, min(getattr(fabrik, active), len(items) - 1)))
     changed(armature)
 

@@ -15,22 +15,14 @@ import bpy
 from fabrik_solver import WHOLE, Frame, bone_frame, frame_in, inverse, point_in
 from fabrik_solver.core.vectors import (
     ORIGIN,
-    Mat3,
     Vec,
-    dot,
-    length,
-    mat_columns,
     mat_determinant,
-    mat_from_columns,
-    mat_product,
-    scale_columns,
     scaled,
     sum_of,
-    unit,
 )
 
 from ..blender.access import frame_rate, rest_bone
-from ..blender.relations import ROTATION_ONLY, active_constraints, constraint_point, is_predictable
+from ..blender.relations import active_constraints, constraint_point, is_predictable
 from ..blender.rotation import Rows
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
 from ..plan.chain_plan import ChainPlan, Tie, UnitPlan
@@ -38,10 +30,14 @@ from ..plan.plan import Plan
 from ..plan.results import SolveResult
 from ..settings.properties import FabrikConstraint
 from .fk_pose import FkPose
+from .following import followed
 from .read import SceneSnapshot
 from .solved_pose import SolvedPose
 
 T = TypeVar("T")
+
+COPY_ROTATION = "COPY_ROTATION"
+"""Of this constraint Blender's axes are taken where they are unforeseen, as the head stays."""
 
 
 class SolvedScene:
@@ -99,10 +95,10 @@ class SolvedScene:
         if result.bones:
             pose.add(result)
             frames = self._frames.get(unit.rig.uid)
-            if frames and unit.rig.uid in self._linked:
-                frames.clear()
-            elif frames:
-                for bone in frames.keys() & self.plan.below(unit):
+            if frames:
+                is_linked = unit.rig.uid in self._linked
+                moved = self.snapshot.moved(unit.rig) if is_linked else self.plan.below(unit)
+                for bone in [bone for bone in frames if bone in moved]:
                     del frames[bone]
             for uid in self.plan.carried:
                 self.worlds.pop(uid, None)
@@ -176,40 +172,42 @@ class SolvedScene:
     def _carried_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
         """Return the frame of a bone that no chain poses, given that of its parent."""
         rig, rows = pose.fk.rig, pose.fk.rows
-        axes, head = bone_frame(rig.bone(bone), pose.local(bone), parent)
-        is_pulled = bone in self.plan.pulled.get(rig.uid, ())
-        for con in active_constraints(rows.find(pose.now.bones, bone)):
-            if con.type == "IK" and is_pulled:
-                continue  # Blender applies it to the solution.
-            if con.type not in ROTATION_ONLY:  # Its parent carries it as Blender has posed it.
-                above = rig.parents[bone]
-                before = WHOLE if above < 0 else pose.now.frame(above)
-                if mat_determinant(before[0]):
-                    axes, head = frame_in(parent, frame_in(inverse(before), pose.now.frame(bone)))
-                continue
+        constraints = active_constraints(rows.find(pose.now.bones, bone))
+        if bone in self.plan.pulled.get(rig.uid, ()):  # Blender applies it to the solution.
+            constraints = [con for con in constraints if con.type != "IK"]
+        # What comes before an unforeseen constraint is part of what Blender has made of it.
+        foreseen = [con.type == COPY_ROTATION or is_predictable(con, True) for con in constraints]
+        last = max([i for i, is_known in enumerate(foreseen) if not is_known], default=-1)
+        frame = self._shown_frame(pose, bone, parent) if last >= 0 else None
+        if frame is None:
+            frame = bone_frame(rig.bone(bone), pose.local(bone), parent)
+        for con in constraints[last + 1 :]:
             self._linked.add(rig.uid)
-            turned = self._copied_rotation(rig, axes, con)
-            axes = pose.now.frame(bone)[0] if turned is None else turned
-        return axes, head
+            found = self._followed(rig, frame, con)
+            if found is not None:
+                frame = found
+            elif con.type == COPY_ROTATION:
+                frame = pose.now.frame(bone)[0], frame[1]
+        return frame
 
-    def _copied_rotation(self, rig: Skeleton, axes: Mat3, con: bpy.types.Constraint) -> Mat3 | None:
-        """Return the axes of a bone with Copy Rotation: the source's rotation, the bone's scale.
+    def _shown_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame | None:
+        """Return where a bone's parent carries it as Blender has posed it; None if unknown."""
+        above = pose.fk.rig.parents[bone]
+        before = WHOLE if above < 0 else pose.now.frame(above)
+        if mat_determinant(before[0]) == 0.0:
+            return None
+        return frame_in(parent, frame_in(inverse(before), pose.now.frame(bone)))
 
-        None if it cannot be computed.
-        """
+    def _followed(self, rig: Skeleton, frame: Frame, con: bpy.types.Constraint) -> Frame | None:
+        """Return the frame of a bone after a constraint of Blender's; None if it is unknown."""
         source = constraint_point(con)
-        if source is None or not is_predictable(con, on_bone=True):
+        if source is None or (con.type == COPY_ROTATION and not is_predictable(con, True)):
             return None
-        world = self.world(rig.object, rig.uid)[0]
-        in_world = mat_product(world, axes)
-        turn = _rotation(self.place(source)[0])
-        if turn is None or mat_determinant(in_world) == 0.0:
+        world = self.world(rig.object, rig.uid)
+        if mat_determinant(world[0]) == 0.0:
             return None
-        x, y, z = (length(column) for column in mat_columns(in_world))
-        sign = -1.0 if mat_determinant(in_world) < 0.0 else 1.0
-        return mat_product(
-            inverse((world, ORIGIN))[0], scale_columns(turn, (x * sign, y * sign, z * sign))
-        )
+        found = followed(con, frame_in(world, frame), self.place(source))
+        return None if found is None else frame_in(inverse(world), found)
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame:
         """Return the frame in world space of an object with the session UID ``uid``."""
@@ -269,13 +267,3 @@ class SolvedScene:
         # Children of a bone are relative to its tail.
         tail = point_in((axes, head), (0.0, rig.bone(bone).length, 0.0))
         return frame_in(world, (axes, tail))
-
-
-def _rotation(axes: Mat3) -> Mat3 | None:
-    """Return the rotation of axes; None if they are sheared, mirrored or have zero scale."""
-    x, y, z = (unit(column) for column in mat_columns(axes))
-    if x is None or y is None or z is None or mat_determinant(axes) <= 0.0:
-        return None
-    if max(abs(dot(x, y)), abs(dot(y, z)), abs(dot(z, x))) > 1e-5:
-        return None
-    return mat_from_columns(x, y, z)

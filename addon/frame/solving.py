@@ -19,7 +19,6 @@ from ..plan.plan import Plan
 from ..plan.planner import Planner
 from ..plan.pre_pass import PrePassBone
 from ..plan.results import SolveResult
-from ..plan.sequences import Sequences
 from ..plan.tree_plan import TreePlan
 from ..plan.unit import PrePassUnit, Unit
 from .chain import MovedChain, ReachingChain
@@ -46,7 +45,6 @@ class Runs:
         readers: By armature, what reads it.
         writers: By armature, what writes it.
         units: All units.
-        sequences: The order of solving them at a frame.
         is_solved: Whether an update was solved with the plan.
         overwritten: What is overwritten for an evaluation.
     """
@@ -58,7 +56,6 @@ class Runs:
         self.readers: dict[int, FkReader] = {}
         self.writers: dict[int, PoseWriter] = {}
         self.units: list[Unit] = []
-        self.sequences = Sequences((), {}, {})
         self.is_solved = False
         self.overwritten = Overwritten()
         self._armatures: dict[int, ArmaturePlan] = {}
@@ -71,7 +68,6 @@ class Runs:
         if plan is before:
             return plan
         self.plan = plan
-        self.sequences = Sequences(plan.units, plan.needs, plan.by_state)
         kept, self._armatures = self._armatures, dict(self.planner.armatures)
         for uid in kept.keys() - self._armatures.keys():
             del self.readers[uid], self.writers[uid]
@@ -109,7 +105,7 @@ class Runs:
 
     def units_at(self, time: float) -> list[Unit]:
         """Return the units that can be solved at a frame, in solving order."""
-        sequence = self.sequences.at(time)
+        sequence = self.plan.sequences.at(time)
         return [self._units[plan] for plan in sequence.units if plan not in sequence.refused]
 
     def solve_next(self, solved: SolvedScene, unit: Unit, frame: float | None) -> None:
@@ -181,8 +177,11 @@ def _refuse_far(locations: Mapping[int, Vec]) -> None:
     Raises:
         ProblemError: If there is one.
     """
-    if any(max(map(abs, place)) > FARTHEST for place in locations.values()):
-        raise ProblemError("A target is too far away (single precision overflows): move it closer")
+    for x, y, z in locations.values():
+        if abs(x) > FARTHEST or abs(y) > FARTHEST or abs(z) > FARTHEST:
+            raise ProblemError(
+                "A target is too far away (single precision overflows): move it closer"
+            )
 
 
 def solve_armatures(

@@ -9,6 +9,7 @@ import bpy
 
 from ..blender.access import pose_bones
 from ..blender.animation import is_animated
+from ..blender.relations import active_constraints, constraint_point, is_predictable
 from ..blender.skeleton import Skeleton
 from ..settings.properties import LISTS, FabrikSettings, keys_of, settings
 from . import dependencies
@@ -66,7 +67,7 @@ class ArmaturePlan:
         self.slots = {slot for member in members for slot in (*member.bones, *member.more)}
         self.posed = {slot % len(rig.names) for slot in self.slots}
         self.pulled = _pulled(rig, self.posed)
-        self.moved = rig.below(self.posed | self.pulled)
+        self.moved = _moved(rig, self.posed | self.pulled)
         count = len(rig.names)
         self.names = {(rig.names[slot % count], slot // count) for slot in self.slots}
         self.native_joints = {bone for chain in self.chains for _, bone in chain.joints.native}
@@ -95,6 +96,8 @@ class ArmaturePlan:
         """Reset problems and notes to those that concern this armature alone."""
         for chain, (problem, note) in zip(self.chains, self._own_messages, strict=True):
             chain.problem, chain.note, chain.is_late = problem, note, False
+        for bone in self.pre_pass:
+            bone.note, bone.is_late = "", False
 
 
 def _pulled(rig: Skeleton, posed: set[int]) -> set[int]:
@@ -114,6 +117,23 @@ def _pulled(rig: Skeleton, posed: set[int]) -> set[int]:
         count = len(found)
         found.update(*[chain for chain in chains if not found.isdisjoint(chain)])
     return found - posed
+
+
+def _moved(rig: Skeleton, posed: set[int]) -> set[int]:
+    """Return posed bones, those that follow them by foreseen constraints, and all below them."""
+    following: dict[int, set[int]] = {}
+    for bone in pose_bones(rig.object):
+        constraints = active_constraints(bone) if bone.constraints else ()
+        if constraints and all([is_predictable(con, on_bone=True) for con in constraints]):
+            points = filter(None, map(constraint_point, constraints))
+            sources = {point.bone for point in points if point.uid == rig.uid}
+            following[rig.index[bone.name]] = sources
+    found, count = rig.below(posed), -1
+    while count < len(found):
+        count = len(found)
+        more = {bone for bone, sources in following.items() if not found.isdisjoint(sources)}
+        found = rig.below(found | more) if more - found else found
+    return found
 
 
 def has_settings(ob: bpy.types.Object) -> bool:

@@ -16,6 +16,7 @@ from .bodies import tie_to_bodies
 from .lookahead import lookahead_of
 from .order import Order
 from .plan import Active, Plan, active_in
+from .sequences import Sequences
 
 
 def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
@@ -38,6 +39,7 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
     pre_pass = [bone for own in armatures.values() for bone in own.pre_pass]
     order = Order(pre_pass, plan.chains, plan.posed, plan.moved)
     plan.units, plan.needs, plan.by_state = order.ordered(), order.needs, order.by_state
+    plan.sequences = Sequences(plan.units, plan.needs, plan.by_state)
     plan.units_of = {uid: [] for uid in armatures}
     for unit in plan.units:
         plan.units_of[unit.rig.uid].append(unit)

@@ -20,6 +20,7 @@ from ..blender.relations import (
     deformers,
     driver_inputs,
     is_predictable,
+    limits_own_channels,
     node_at,
     parents,
     walk_dependencies,
@@ -325,7 +326,7 @@ class Order:
         """
         if node[1] < 0:
             return False
-        if con.type == "COPY_SCALE" and not source_moves:
+        if (con.type == "COPY_SCALE" and not source_moves) or limits_own_channels(con):
             return True
         carrier = self._carrier(node)
         return source is not None and carrier is not None and self._carrier(source) == carrier

@@ -17,6 +17,7 @@ from ..blender.curves import Curves
 from ..blender.relations import active_constraints, replaces_pose
 from ..blender.skeleton import Skeleton
 from .chain_plan import ChainPlan, GoalSource, UnitPlan
+from .sequences import Sequences
 
 Active = tuple[str, list[tuple[str, bool]]]
 """The name of a bone, and its active native constraints: name, and whether it `replaces_pose`."""
@@ -82,6 +83,7 @@ class Plan:
         needs: By unit, those that must be solved before it.
         by_state: By unit that has states, what it needs besides in each of them.
         units_of: The same, by armature.
+        sequences: The order of solving at each frame.
         chains: All constraints.
         rigs: The armatures with constraints or walks.
         slots: By armature, the posed slots (see `KINDS`).
@@ -108,6 +110,7 @@ class Plan:
     units: list[UnitPlan] = field(default_factory=list)
     needs: dict[UnitPlan, set[UnitPlan]] = field(default_factory=dict)
     by_state: dict[UnitPlan, list[set[UnitPlan]]] = field(default_factory=dict)
+    sequences: Sequences = field(default_factory=lambda: Sequences((), {}, {}))
     units_of: dict[int, list[UnitPlan]] = field(default_factory=dict)
     chains: list[ChainPlan] = field(default_factory=list)
     rigs: dict[int, Skeleton] = field(default_factory=dict)

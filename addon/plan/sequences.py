@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .chain_plan import UnitPlan
+Unit = Any
+"""One of `chain_plan`, which this does not import: the plan of the file contains its orders."""
 
-Needs = Mapping[UnitPlan, set[UnitPlan]]
+Needs = Mapping[Unit, set[Unit]]
 """By unit, those that must be solved before it."""
 
 
-def in_order(units: Sequence[UnitPlan], needs: Needs) -> list[UnitPlan]:
+def in_order(units: Sequence[Unit], needs: Needs) -> list[Unit]:
     """Return units, each after its dependencies and otherwise as they are.
 
     Raises:
@@ -23,7 +24,7 @@ def in_order(units: Sequence[UnitPlan], needs: Needs) -> list[UnitPlan]:
     sorter.prepare()
     place = {unit: i for i, unit in enumerate(units)}
     ready: list[int] = []
-    found: list[UnitPlan] = []
+    found: list[Unit] = []
     while sorter.is_active():
         for unit in sorter.get_ready():
             heappush(ready, place[unit])
@@ -40,8 +41,8 @@ class Sequenced(NamedTuple):
         refused: Units that depend on themselves in their state: they are not solved.
     """
 
-    units: list[UnitPlan]
-    refused: set[UnitPlan]
+    units: list[Unit]
+    refused: set[Unit]
 
 
 class Sequences:
@@ -52,9 +53,9 @@ class Sequences:
 
     def __init__(
         self,
-        units: Sequence[UnitPlan],
+        units: Sequence[Unit],
         needs: Needs,
-        by_state: Mapping[UnitPlan, Sequence[set[UnitPlan]]],
+        by_state: Mapping[Unit, Sequence[set[Unit]]],
     ) -> None:
         """Start without any.
 
@@ -80,7 +81,7 @@ class Sequences:
         }
         solved = [unit for unit in self._units if unit in self._needs]
         others = [unit for unit in self._units if unit not in self._needs]
-        refused = set[UnitPlan]()
+        refused = set[Any]()
         while True:
             needs = dict(self._needs)
             for unit, needed in now.items():
@@ -88,7 +89,7 @@ class Sequences:
             try:
                 return Sequenced([*in_order(solved, needs), *others], refused)
             except CycleError as error:
-                cycle: list[UnitPlan] = error.args[1]
+                cycle: list[Unit] = error.args[1]
                 unit = next(one for one in now if one in cycle)
                 refused.add(unit)
                 del now[unit]

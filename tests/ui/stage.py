@@ -201,6 +201,16 @@ def close(*kinds: str) -> None:
                 bpy.ops.screen.area_close()
 
 
+def show_dope_sheet() -> None:
+    """Give a part of the 3D view's place to the dope sheet."""
+    window, area = next(areas("VIEW_3D"))
+    with bpy.context.temp_override(window=window, area=area, region=region_of(area, "WINDOW")):
+        bpy.ops.screen.area_split(direction="HORIZONTAL", factor=0.3)
+    added = window.screen.areas[-1]
+    added.type = "DOPESHEET_EDITOR"
+    added.spaces.active.mode = "DOPESHEET"
+
+
 def look(sidebar: bool) -> None:
     """Turn the 3D view to the figure, and show its sidebar with our tab."""
     for window, area in areas("VIEW_3D"):

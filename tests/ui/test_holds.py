@@ -7,6 +7,7 @@ from window import Window
 CUP = "bpy.data.objects['Cup']"
 HELD = f"{CUP}.parent.fabrik.holds"
 EVENTS = f"[(k.co[0], round(k.co[1])) for k in curves({CUP}.parent)[0].keyframe_points]"
+KEYS = f"[c.keyframe_points[0].co[0] for c in curves({RIG}) if c.data_path.endswith('.holder')]"
 PLACE = f"list(evaluated({CUP}).matrix_world.translation)"
 
 
@@ -60,3 +61,21 @@ class TestHolding:
         window.move((300, 700))
         window.key("ctrl+z")
         window.until(f"len({RIG}.fabrik.constraints) == 0 and len({RIG}.fabrik.holds) == 0")
+
+    def test_its_key_is_moved_in_the_dope_sheet_and_it_is_found_again(self, window):
+        have_cup(window)
+        window.click(hand_at(window))
+        window.choose(POSE_MENU, "Hold in World")
+        window.until(f"len({RIG}.fabrik.holds) == 1")
+        assert window.ask(KEYS) == [1.0]
+
+        window.ask("show_dope_sheet()")
+        window.settled()
+        left, top, width, height = window.ask("timeline()")
+        window.move((left + width / 2, top + height / 2))
+        window.key("a")
+        window.key("g")
+        window.type("4")
+        window.key("Return")
+        window.until(f"{KEYS} == [5.0]")
+        window.until(f"{RIG}.fabrik.holds[0].message == ''")  # It was found again.

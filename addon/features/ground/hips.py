@@ -111,16 +111,21 @@ class Hip(PrePassBone):
         goal = _ground_goal(working[0])
         probe = stances[0].probe if stances[0] else goal.probe(snapshot, working[0], first)
         up = probe.up
-        legs = [self._leg(snapshot, leg, aim) for leg, aim in aims.items() if aim is not None]
         if len(known) == len(working):
             shares = [pose.settings[leg.item].influence for leg in working]
             share = sum(shares) / len(shares)
             self._now = weakref.ref(snapshot), working, known, up, share
             lift, follow = self._foreseen(snapshot, snapshot.time, working, known, up)
             lift *= share
-            shift = add(follow, _jolt(known, snapshot.time))
+            shift = add(follow, _jolt(_free(working, known, snapshot.time), snapshot.time))
         else:
             self._now = None
+            free = _free(working, working, snapshot.time)
+            legs = [
+                self._leg(snapshot, leg, aim) for leg, aim in aims.items() if leg in free and aim
+            ]
+            if not legs:
+                return None
             rise = hip_rise(legs, first.hip_follow)
             lift, shift = rise - hip_drop(legs, up, first.hip_reach, rise), ORIGIN
         shift = add(shift, scaled(up, lift))
@@ -160,7 +165,8 @@ class Hip(PrePassBone):
 
         def moved(frame: int) -> Vec:
             lift, follow = self._foreseen(snapshot, frame, chains, stances, up)
-            return add(add(follow, _jolt(stances, frame)), scaled(up, share * lift))
+            jolt = _jolt(_free(chains, stances, frame), frame)
+            return add(add(follow, jolt), scaled(up, share * lift))
 
         return (self._made_for, share), moved
 
@@ -210,14 +216,15 @@ class Hip(PrePassBone):
             self._made_for, self._key = (fixed, stances), key
         for frame in _wider(looked, near):
             if frame not in self._follows and not _is_cut(stances, frame):
-                self._follows[frame] = shape.follow_locks(
-                    [stance.locked_leg(frame) for stance in stances]
-                )
+                free = _free(chains, stances, frame)
+                self._follows[frame] = shape.follow_locks([one.locked_leg(frame) for one in free])
         for frame in looked:
             if frame not in self._highest:
                 follow = shape.smoothed(self._follows, frame, near, stride)
-                legs = [_leg_at(stance, frame, follow) for stance in stances]
-                self._highest[frame] = hip_lift(legs, up, first.hip_reach, first.hip_follow)
+                legs = [_leg_at(one, frame, follow) for one in _free(chains, stances, frame)]
+                self._highest[frame] = (
+                    hip_lift(legs, up, first.hip_reach, first.hip_follow) if legs else 0.0
+                )
         unit = track.leg / (track.rate * track.rate)
         shape.bent_up(self._highest, self._bent_up, lower, LIFTED * unit, high)
         shape.bent_down(self._bent_up, self._lifts, upper, SUNK * unit, down)
@@ -345,6 +352,12 @@ def _within(values: dict[int, Value], frames: range) -> dict[int, Value]:
     return {frame: value for frame, value in values.items() if frame in frames}
 
 
+def _free(chains: Sequence[ChainPlan], feet: Sequence[Value], time: float) -> list[Value]:
+    """Return what belongs to legs whose feet nothing holds: the ground is nothing to the others."""
+    pairs = zip(chains, feet, strict=True)
+    return [foot for chain, foot in pairs if not chain.is_held_at(time)]
+
+
 def _is_cut(feet: Sequence[Stances], time: float) -> bool:
     return any([foot.is_cut(time) for foot in feet])
 
@@ -374,7 +387,7 @@ def _jolt(feet: Sequence[Stances], time: float) -> Vec:
 
     Else the knees would take all of what the lock keeps from the ankles.
     """
-    if _is_cut(feet, time):
+    if not feet or _is_cut(feet, time):
         return ORIGIN
     frame = floor(time)
     here = shape.shared_jolt([foot.jumps(frame) for foot in feet])

@@ -1,7 +1,7 @@
 """Holds: a control, target or object goes along with what holds it, from one frame to another."""
 
 from ...plan.registry import Feature
-from ...settings.definitions import BROWSING, OVERRIDABLE, ItemList, defined
+from ...settings.definitions import ItemList, defined
 from . import operators, panel
 from .held import held_bones
 from .settings import FabrikHold, FabrikHolder, holds_signature
@@ -15,15 +15,6 @@ FEATURE = Feature(
                 "FABRIK Holds",
                 "Bones of the armature that are held at some frames",
                 override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
-            ),
-        ),
-        "active_hold": (
-            int,
-            defined(
-                "Active Hold",
-                "Hold whose events are shown",
-                options=BROWSING,
-                override=OVERRIDABLE,
             ),
         ),
     },

@@ -15,7 +15,7 @@ from ...blender.rotation import channel_of, channel_values, continuous, mode_of
 from ...blender.skeleton import vector
 from ...editing.playing import finish, play, returning
 from ...plan import planner
-from .editing import remove
+from .editing import Held, remove
 from .events import events_of
 from .settings import holds_of
 
@@ -30,30 +30,6 @@ class Baked(NamedTuple):
 
     holds: int
     distance: float
-
-
-class _Thing(NamedTuple):
-    """What is baked: a bone, or the object that a bone carries.
-
-    Attributes:
-        object: The armature, or the object that the bone carries.
-        bone: The name of the bone; empty for the object.
-    """
-
-    object: bpy.types.Object
-    bone: str
-
-    @property
-    def owner(self) -> Any:
-        """What has the channels."""
-        return pose_bones(self.object)[self.bone] if self.bone else self.object
-
-    def world(self, depsgraph: bpy.types.Depsgraph) -> Matrix:
-        """Return its evaluated transform in world space."""
-        posed = self.object.evaluated_get(depsgraph)
-        if not self.bone:
-            return posed.matrix_world.copy()
-        return posed.matrix_world @ pose_bones(posed)[self.bone].matrix
 
 
 def bake(
@@ -73,13 +49,13 @@ def bake(
     frames = list(range(min(scene.frame_start, int(min(starts))), scene.frame_end + 1))
     depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
     with returning(scene, layer):
-        shown = finish(play(scene, frames, lambda _: [one.world(depsgraph) for one in things]))
+        shown = finish(play(scene, frames, lambda _: [_world(depsgraph, one) for one in things]))
         for ob, index in sorted(holds, key=lambda one: -one[1]):
             remove(ob, index)
         layer.update()
         _key(scene, layer, things, frames, shown)
         depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
-        after = finish(play(scene, frames, lambda _: [one.world(depsgraph) for one in things]))
+        after = finish(play(scene, frames, lambda _: [_world(depsgraph, one) for one in things]))
     distance = max(
         (a.translation - b.translation).length
         for was, now in zip(shown, after, strict=True)
@@ -90,15 +66,28 @@ def bake(
     return Baked(len(holds), distance)
 
 
-def _thing(armature: bpy.types.Object, index: int) -> _Thing:
+def _thing(armature: bpy.types.Object, index: int) -> Held:
     hold = holds_of(armature)[index]
-    return _Thing(armature, hold.bone) if hold.prop is None else _Thing(hold.prop, "")
+    return Held(armature, hold.bone) if hold.prop is None else Held(hold.prop, "")
+
+
+def _owner(thing: Held) -> Any:
+    """Return what has the channels."""
+    return pose_bones(thing.object)[thing.bone] if thing.bone else thing.object
+
+
+def _world(depsgraph: bpy.types.Depsgraph, thing: Held) -> Matrix:
+    """Return an evaluated transform in world space."""
+    posed = thing.object.evaluated_get(depsgraph)
+    if not thing.bone:
+        return posed.matrix_world.copy()
+    return posed.matrix_world @ pose_bones(posed)[thing.bone].matrix
 
 
 def _key(
     scene: bpy.types.Scene,
     layer: bpy.types.ViewLayer,
-    things: Sequence[_Thing],
+    things: Sequence[Held],
     frames: Sequence[int],
     shown: Sequence[Sequence[Matrix]],
 ) -> None:
@@ -108,17 +97,17 @@ def _key(
             play(scene, frames, lambda _, thing=thing: [_space_of(layer, thing)])
         )
         rows = [
-            _channels(thing.owner, space.inverted_safe() @ worlds[place])
+            _channels(_owner(thing), space.inverted_safe() @ worlds[place])
             for (space,), worlds in zip(poses, shown, strict=True)
         ]
-        mode = mode_of(thing.owner)
+        mode = mode_of(_owner(thing))
         name, _ = channel_of(mode)
         places, turns = zip(*rows, strict=True)
-        set_keys(thing.owner, "location", frames, [*zip(*places, strict=True)])
-        set_keys(thing.owner, name, frames, [*zip(*continuous(mode, turns), strict=True)])
+        set_keys(_owner(thing), "location", frames, [*zip(*places, strict=True)])
+        set_keys(_owner(thing), name, frames, [*zip(*continuous(mode, turns), strict=True)])
 
 
-def _space_of(layer: bpy.types.ViewLayer, thing: _Thing) -> Matrix:
+def _space_of(layer: bpy.types.ViewLayer, thing: Held) -> Matrix:
     """Return the transform from the space of a thing's channels to the world, at this frame."""
     depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
     posed = thing.object.evaluated_get(depsgraph)

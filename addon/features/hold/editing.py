@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import bpy
 
@@ -11,7 +11,6 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...editing.constraints import changed, remove_from
 from ...editing.playing import finish
-from ...frame.solving import present_runs
 from ...plan import planner
 from ...settings.properties import settings
 from ..simulation.simulate import simulate
@@ -26,6 +25,7 @@ from .events import (
     set_event,
     set_keys,
 )
+from .problems import connected, missing
 from .settings import BONE, WORLD, FabrikHold, holds_of
 from .status import cycle_message
 
@@ -87,60 +87,74 @@ def find_hold(held: Held) -> tuple[bpy.types.Object, int] | None:
     return None
 
 
-def hold(held: Held, holder: Holder, frame: float) -> bpy.types.Object:
-    """Let something hold a bone or object from a frame on, and return the armature of its hold.
+def hold(several: Sequence[Held], holder: Holder, frame: float) -> None:
+    """Let something hold bones or objects from a frame on.
 
     Raises:
-        ProblemError: If that is impossible; nothing has changed then.
+        ProblemError: If that is impossible for one of them; nothing has changed then.
     """
-    _refuse(held, holder)
-    known = find_hold(held)
-    before = keys_of(*known) if known is not None else []
+    for held in several:
+        _refuse(held, holder)
+    known = [find_hold(held) for held in several]
+    keys = [keys_of(*one) if one is not None else [] for one in known]
     try:
-        armature, index = known or _new_hold(held)
-        item = holds_of(armature)[index]
-        number = _number_of(item, holder)
-        if holder_at(events_of(armature, index), frame) == number:
-            raise ProblemError("“{bone}” is held by that already at this frame", bone=held.name)
-        set_event(armature, index, frame, number)
-        _simulate(armature)
-        _refuse_cycle(held, holder, frame)
+        armatures = [
+            _add_event(held, holder, one, frame) for held, one in zip(several, known, strict=True)
+        ]
+        _simulate(armatures)
+        _refuse_cycle(several, holder, frame)
     except ProblemError:
-        _take_back(held, known, before)
+        for held, one, before in zip(several, known, keys, strict=True):
+            _take_back(held, one, before)
         raise
+
+
+def _add_event(
+    held: Held, holder: Holder, known: tuple[bpy.types.Object, int] | None, frame: float
+) -> bpy.types.Object:
+    """Key that something holds a bone or object; return the armature of the hold."""
+    armature, index = known or _new_hold(held)
+    number = _number_of(holds_of(armature)[index], holder)
+    if holder_at(events_of(armature, index), frame) == number:
+        raise ProblemError("“{bone}” is held by that already at this frame", bone=held.name)
+    set_event(armature, index, frame, number)
     return armature
 
 
-def release(held: Held, frame: float) -> bpy.types.Object:
-    """Give a bone or object back to its own parent from a frame on, where it is.
+def release(several: Sequence[Held], frame: float) -> None:
+    """Give bones or objects back to their own parents from a frame on, where they are.
 
     Raises:
-        ProblemError: If nothing holds it there.
+        ProblemError: If nothing holds one of them there; nothing has changed then.
     """
-    known = find_hold(held)
-    if known is None or holder_at(events_of(*known), frame) == 0:
-        raise ProblemError("Nothing holds “{bone}” at this frame", bone=held.name)
-    set_event(*known, frame, 0)
-    _simulate(known[0])
-    return known[0]
+    found: list[tuple[bpy.types.Object, int]] = []
+    for held in several:
+        known = find_hold(held)
+        if known is None or holder_at(events_of(*known), frame) == 0:
+            raise ProblemError("Nothing holds “{bone}” at this frame", bone=held.name)
+        refuse_unkeyable(known[0])
+        found.append(known)
+    for known in found:
+        set_event(*known, frame, 0)
+    _simulate([armature for armature, _ in found])
 
 
 def remove(armature: bpy.types.Object, index: int) -> None:
     """Remove a hold with all of its events; what it held is where it is without it."""
     prop, last = holds_of(armature)[index].prop, len(holds_of(armature)) == 1
-    remove_from(armature, "holds", "active_hold", index)
+    remove_from(armature, "holds", "", index)
     if prop is not None and prop.parent == armature:
         remove_carrier(prop, armature)
     planner.discard()
     if not last:  # Where the others are recorded is by their index.
-        _simulate(armature)
+        _simulate([armature])
 
 
 def remove_event_at(armature: bpy.types.Object, index: int, frame: float) -> None:
     """Remove an event of a hold; with the last one the hold goes as well."""
     remove_event(armature, index, frame)
     if any(key.holder for key in keys_of(armature, index)):
-        _simulate(armature)
+        _simulate([armature])
     else:
         remove(armature, index)
 
@@ -150,26 +164,14 @@ def _refuse(held: Held, holder: Holder) -> None:
     if bone:
         posed = pose_bones(ob).get(bone)
         if posed is None:
-            raise ProblemError(
-                "There is no bone “{name}” in “{object}”: choose another bone",
-                name=bone,
-                object=ob.name,
-            )
+            raise missing(bone, ob)
         if posed.bone.use_connect and posed.parent is not None:
-            raise ProblemError(
-                "“{bone}” is connected to its parent and cannot be held elsewhere: disconnect it "
-                "in Edit Mode, or hold the target of its IK",
-                bone=bone,
-            )
+            raise connected(bone)
         refuse_unkeyable(ob)
     if holder.object is None:
         return
     if holder.bone and holder.bone not in (pose_bones(holder.object) if holder.object.pose else ()):
-        raise ProblemError(
-            "There is no bone “{name}” in “{object}”: choose another bone",
-            name=holder.bone,
-            object=holder.object.name,
-        )
+        raise missing(holder.bone, holder.object)
     if (holder.object, holder.bone) == (ob, bone):
         raise ProblemError(
             "“{bone}” cannot hold itself: select what holds it as well", bone=held.name
@@ -184,7 +186,6 @@ def _new_hold(held: Held) -> tuple[bpy.types.Object, int]:
     if not bone:
         item.prop = ob
     index = len(holds_of(armature)) - 1
-    cast(Any, settings(armature)).active_hold = index
     changed(armature)
     return armature, index
 
@@ -200,27 +201,29 @@ def _number_of(item: FabrikHold, holder: Holder) -> int:
     return len(item.holders)
 
 
-def _simulate(armature: bpy.types.Object) -> None:
+def _simulate(armatures: Sequence[bpy.types.Object]) -> None:
     """Find out how everything is held, so that nothing moves at any event."""
     context = bpy.context
     scene = cast(bpy.types.Scene, context.scene)
     layer = cast(bpy.types.ViewLayer, context.view_layer)
     planner.discard()
     plan = planner.current()
-    together = [plan.rigs[uid].object for uid in plan.groups.get(armature.session_uid, ())]
+    groups = [plan.groups.get(armature.session_uid, ()) for armature in armatures]
+    together = [plan.rigs[uid].object for uid in {uid for group in groups for uid in group}]
     moving = [ob for ob in together if any(events_of(ob, i) for i in range(len(holds_of(ob))))]
     if moving:
         finish(simulate(scene, layer, moving))
 
 
-def _refuse_cycle(held: Held, holder: Holder, frame: float) -> None:
+def _refuse_cycle(several: Sequence[Held], holder: Holder, frame: float) -> None:
     """Refuse a hold that makes something hold itself at its frame.
 
     Raises:
         ProblemError: If it does.
     """
-    if holder.object is not None and present_runs().sequences.at(frame).refused:
-        raise ProblemError(cycle_message(holder.bone or holder.object.name, held.name))
+    if holder.object is not None and planner.current().sequences.at(frame).refused:
+        names = ", ".join([held.name for held in several])
+        raise ProblemError(cycle_message(holder.bone or holder.object.name, names))
 
 
 def _take_back(
@@ -234,4 +237,4 @@ def _take_back(
         remove(*now)
     elif keys_of(*now) != keys:
         set_keys(*now, keys)
-        _simulate(now[0])
+        _simulate([now[0]])

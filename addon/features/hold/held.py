@@ -4,7 +4,9 @@ While something holds a bone, the bone goes along with that instead of its own p
 
     world(t) = holder(t) · offset · local(t)
 
-with frames in world space. ``local`` are the bone's own channels, so that it can be moved and keyed
+with frames in world space, that of the holder without its scale: an object that a hand holds would
+slide through it otherwise, if the hand is scaled, as it hangs on a bone that may be far from it.
+``local`` are the bone's own channels, so that it can be moved and keyed
 within what holds it. The offset is constant from one event to the next, and such that nothing moves
 at the event:
 
@@ -12,6 +14,9 @@ at the event:
 
 where ``world(f)`` is as it was held before. So it is known only once the frames of the events were
 visited, in their order, and it is stored (see `record`).
+
+An event may blend: for some frames from it on, the bone goes over from where it would be if what
+held it before held on, to where it is held now. At the event both are where it is.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ from typing import ClassVar, NamedTuple
 import bpy
 
 from fabrik_solver import WHOLE, Frame, Local, bone_frame, frame_in, inverse
+from fabrik_solver.core.bend import eased
 
 from ...blender.errors import ProblemError
 from ...blender.rotation import LOCATION
@@ -32,7 +38,10 @@ from ...plan.pre_pass import PrePassBone
 from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
 from .carrier import carrier_of
-from .record import Recorded, Records
+from .events import Event
+from .problems import connected, removed
+from .record import UNHELD, Recorded, Records
+from .rigid import between, rigid
 from .settings import WORLD, holds_of
 
 
@@ -43,15 +52,17 @@ class HeldInput(NamedTuple):
         channels: Its FK pose, and what was solved of it before.
         parent: The frame of its parent, in armature space.
         world: The frame of the armature in the world.
-        holder: The frame of what holds it, in the world.
-        offset: The frame of its own channels, in the space of that; None before the first event.
+        space: The frame of its own channels, in the world; None before the first event.
+        earlier: The same if what held it before held on, while the last event blends.
+        share: The share of `space` in its pose then.
     """
 
     channels: tuple[object, ...]
     parent: Frame
     world: Frame
-    holder: Frame
-    offset: Frame | None
+    space: Frame | None
+    earlier: Frame
+    share: float
 
 
 @dataclass(eq=False)
@@ -62,6 +73,7 @@ class HeldBone(PrePassBone):
         index: Its place in the list of holds.
         holders: The points that hold it, None for the world.
         records: Its offsets and those of the other holds of the armature, by event.
+        is_blended: Whether its events blend.
     """
 
     is_known_ahead: ClassVar[bool] = True
@@ -69,13 +81,16 @@ class HeldBone(PrePassBone):
     index: int = field(kw_only=True)
     holders: Sequence[Point | None] = field(kw_only=True)
     records: Records = field(kw_only=True)
+    is_blended: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         """Pose its location as well, and go along with all that ever holds it."""
         super().__post_init__()
         self.more = [self.rig.slot(LOCATION, self.bone)]
         self.is_timed = True
-        self.states = ((), *([] if one is None else [one] for one in self.holders))
+        by_holder = [[], *([] if one is None else [one] for one in self.holders)]
+        before = by_holder if self.is_blended else by_holder[:1]
+        self.states = [[*earlier, *now] for earlier in before for now in by_holder]
         self.watched = [*dict.fromkeys(one.object for one in self.holders if one is not None)]
 
     def needs(self) -> list[Point]:
@@ -83,50 +98,56 @@ class HeldBone(PrePassBone):
         return []
 
     def state_at(self, time: float) -> int:
-        """Return the number of what holds it at a frame."""
+        """Return its state at a frame: what holds it, and what did before if it is blended."""
         record = self._record_at(time)
-        return record.holder if record is not None else 0
+        before = record.before if self._blends(record, time) else 0
+        return record.holder + before * (len(self.holders) + 1)
 
     def read(self, snapshot: Snapshot) -> HeldInput | None:
         """Return what holds it and how; None if nothing ever does."""
         if not self.records.of(self.index):
             return None
-        rig, pose = self.rig, snapshot.poses[self.rig.uid]
+        rig, pose, time = self.rig, snapshot.poses[self.rig.uid], snapshot.time
         channels = (*pose.fk_bits(self.ranges), pose.beneath(self.bones))
-        record = self._record_at(snapshot.time)
-        if record is None:
-            return HeldInput(channels, WHOLE, WHOLE, WHOLE, None)
-        return HeldInput(
-            channels,
-            self._parent(snapshot),
-            snapshot.world(rig.object, rig.uid),
-            self.holder_frame(snapshot, record.holder),
-            record.offset,
-        )
+        record = self._record_at(time)
+        if record is UNHELD:
+            return HeldInput(channels, WHOLE, WHOLE, None, WHOLE, 1.0)
+        space = frame_in(self.holder_frame(snapshot, record.holder), record.offset)
+        earlier, share = WHOLE, 1.0
+        if self._blends(record, time):
+            earlier = frame_in(self.holder_frame(snapshot, record.before), record.left)
+            share = eased(max(0.0, time - record.frame) / record.blend)
+        world = snapshot.world(rig.object, rig.uid)
+        return HeldInput(channels, self._parent(snapshot), world, space, earlier, share)
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return the bone's rotation and location."""
         assert isinstance(inputs, HeldInput)
-        rig, parent = self.rig, inputs.parent
-        local = snapshot.poses[rig.uid].posed_local(self.bone)
-        if inputs.offset is None:  # It is where it is, and the frame counts as solved.
+        parent = inputs.parent
+        local = snapshot.poses[self.rig.uid].posed_local(self.bone)
+        if inputs.space is None:  # It is where it is, and the frame counts as solved.
             here = {self.bone: local.location}
             return SolveResult(inputs, self.bones, local.rotation, (), NOTHING, here)
         own = self._own(local, parent)
-        held = frame_in(frame_in(inputs.holder, inputs.offset), own)
-        axes, head = frame_in(rig.from_world(inputs.world), held)
+        held = frame_in(inputs.space, own)
+        if inputs.share < 1.0:
+            held = between(frame_in(inputs.earlier, own), held, inputs.share)
+        axes, head = frame_in(self.rig.from_world(inputs.world), held)
         rotation = self.rotation_to(axes, parent, local)
         locations = {self.bone: self.location_to(head, parent)}
         return SolveResult(inputs, self.bones, rotation, (), NOTHING, locations)
 
-    def record(self, snapshot: Snapshot, local: Local, frame: float, holder: int) -> Recorded:
+    def record(
+        self, snapshot: Snapshot, local: Local, event: Event, before: int, blend: float
+    ) -> Recorded:
         """Return how it has to be held from a frame on so that nothing moves there.
 
         Args:
             snapshot: The frame, solved as if nothing changed at it.
             local: The bone's own channels.
-            frame: The frame.
-            holder: The number of what holds it from there on.
+            event: The frame, and what holds it from there on.
+            before: The number of what held it up to there.
+            blend: For how many frames it goes over to that.
 
         Raises:
             ProblemError: If what holds it has no size.
@@ -135,15 +156,23 @@ class HeldBone(PrePassBone):
         own = self._own(local, self._parent(snapshot))
         world = snapshot.world(rig.object, rig.uid)
         placed = frame_in(world, snapshot.frame(rig, self.bone))
+        placed = frame_in(placed, inverse(own))
+
+        def offset(number: int) -> Frame:
+            point = self.holders[number - 1] if number > 0 else None
+            if point is not None:
+                inverse(snapshot.place(point))
+            return frame_in(inverse(self.holder_frame(snapshot, number)), placed)
+
         try:
-            released = frame_in(inverse(self.holder_frame(snapshot, holder)), placed)
-            return Recorded(frame, holder, frame_in(released, inverse(own)))
+            left = offset(before) if blend > 0.0 else WHOLE
+            return Recorded(event.frame, event.holder, offset(event.holder), blend, before, left)
         except ValueError:
             raise ProblemError(
                 "“{bone}” cannot be held by something that has zero scale at frame {frame:g}: "
                 "change that scale",
                 bone=rig.names[self.bone],
-                frame=frame,
+                frame=event.frame,
             ) from None
 
     def holder_frame(self, snapshot: Snapshot, holder: int) -> Frame:
@@ -153,15 +182,20 @@ class HeldBone(PrePassBone):
             rest = bone_frame(rig.bone(self.bone), Local(), self._parent(snapshot))
             return frame_in(snapshot.world(rig.object, rig.uid), rest)
         point = self.holders[holder - 1]
-        return WHOLE if point is None else snapshot.place(point)
+        return WHOLE if point is None else rigid(snapshot.place(point))
 
-    def _record_at(self, time: float) -> Recorded | None:
-        """Return how it is held at a frame; None before the first event.
+    def _record_at(self, time: float) -> Recorded:
+        """Return how it is held at a frame.
 
         What was recorded of holders that were removed since does not count.
         """
         record = self.records.at(self.index, time)
-        return record if record is not None and record.holder <= len(self.holders) else None
+        return record if record.holder <= len(self.holders) else UNHELD
+
+    def _blends(self, record: Recorded, time: float) -> bool:
+        """Return whether an event blends at a frame."""
+        count = len(self.holders)
+        return self.is_blended and time < record.frame + record.blend and record.before <= count
 
     def _parent(self, snapshot: Snapshot) -> Frame:
         return WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent)
@@ -184,12 +218,14 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
     for index, hold in enumerate(holds_of(rig.object)):
         try:
             bone = bone_index(rig, hold, "bone")
+            if bone in rig.connected and rig.parents[bone] >= 0:
+                raise connected(hold.bone)
             holders: list[Point | None] = []
             for one in hold.holders:
                 if one.kind == WORLD:
                     holders.append(None)
                 elif one.object is None:
-                    raise ProblemError("What holds it was removed")
+                    raise removed(hold.bone)
                 elif one.object.type == "ARMATURE" and one.bone:
                     skeleton = skeleton_of(one.object)
                     holders.append(Point(one.object, skeleton, bone_index(skeleton, one, "bone")))
@@ -197,9 +233,15 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
                     holders.append(Point(one.object))
         except ProblemError:
             continue  # The list says why (see `status`).
-        if bone in rig.connected and rig.parents[bone] >= 0:
-            continue
-        yield HeldBone(rig, bone, [], index=index, holders=holders, records=kept[rig.object])
+        yield HeldBone(
+            rig,
+            bone,
+            [],
+            index=index,
+            holders=holders,
+            records=kept[rig.object],
+            is_blended=hold.blend > 0.0,
+        )
 
 
 def _held_at(
@@ -224,7 +266,6 @@ def _held_at(
     records = kept.setdefault(armature, Records(armature))
 
     def is_held(time: float) -> bool:
-        record = records.at(index, time)
-        return record is not None and record.holder > 0
+        return records.at(index, time).holder > 0
 
     return is_held

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import bpy
 
+from ...blender.access import session_uid
 from ...blender.messages import msg, shown
 from ...plan import planner
 from .events import events_of
@@ -41,7 +42,9 @@ class ShownHold(NamedTuple):
 def holds_with(armature: bpy.types.Object) -> list[bpy.types.Object]:
     """Return the armatures whose holds concern one: its own, and those of what it holds."""
     plan = planner.known()
-    rigs = [rig.object for rig in plan.rigs.values()] if plan is not None else []
+    # A hold watches the objects of all that ever hold it.
+    watching = plan.watched.get(session_uid(armature), set[int]()) if plan is not None else ()
+    rigs = [plan.rigs[uid].object for uid in watching] if plan is not None else []
     others = [ob for ob in rigs if ob != armature and _is_held_by(ob, armature)]
     return [armature, *sorted(others, key=lambda ob: ob.name)]
 

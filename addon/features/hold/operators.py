@@ -60,13 +60,6 @@ class Holding(Working):
             raise ProblemError("Enter Pose Mode and select a hand, a foot or a control")
         return [held_by_click(bone)]
 
-    def shown(self, context: bpy.types.Context, armatures: list[bpy.types.Object]) -> None:
-        """Show the last hold in the panel."""
-        layer = cast(bpy.types.ViewLayer, context.view_layer)
-        for armature in armatures:
-            armature.update_tag()
-        layer.update()
-
 
 def held_by_click(bone: bpy.types.PoseBone) -> Held:
     """Return what is held where a bone is clicked: the target of its limb, or the bone itself.
@@ -136,8 +129,7 @@ class FABRIK_OT_hold(Holding, bpy.types.Operator):
         held = self.held(context)
         holder = selected or self._holder(armature, held)
         frame = context.scene.frame_current_final
-        changed = [editing.hold(one, holder, frame) for one in held]
-        self.shown(context, changed)
+        editing.hold(held, holder, frame)
         names = ", ".join(one.name for one in held)
         if holder.object is None:
             return msg(
@@ -215,8 +207,7 @@ class FABRIK_OT_pick_up(Holding, bpy.types.Operator):
             raise ProblemError("Select an object, then the bone of the hand in Pose Mode")
         frame = context.scene.frame_current_final
         holder = Holder(active.id_data, active.name)
-        changed = [editing.hold(Held(ob, ""), holder, frame) for ob in objects]
-        self.shown(context, changed)
+        editing.hold([Held(ob, "") for ob in objects], holder, frame)
         return msg(
             "“{holder}” holds “{bone}” from frame {frame:g} on",
             holder=active.name,
@@ -246,7 +237,7 @@ class FABRIK_OT_release(Holding, bpy.types.Operator):
         """Add the events."""
         held = self.held(context)
         frame = context.scene.frame_current_final
-        self.shown(context, [editing.release(one, frame) for one in held])
+        editing.release(held, frame)
         names = ", ".join(one.name for one in held)
         return msg("“{bone}” is released at frame {frame:g}", bone=names, frame=frame)
 

@@ -70,6 +70,9 @@ def _draw_list(layout: Layout, context: bpy.types.Context, found: list[ShownHold
         remove.armature, remove.index, remove.frame = one.armature.name, one.hold, one.start
     for armature, index in {(one.armature, one.hold): None for one in found}:
         hold = holds_of(armature)[index]
+        row = box.row()
+        row.label(text=hold.name, translate=False)
+        row.prop(hold, "blend")
         if said := hold.message:
             draw_sentence(box, context, said)
 

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import bpy
 
-from fabrik_solver import Frame
+from fabrik_solver import WHOLE, Frame
 from fabrik_solver.motion import codec
 
 from ...blender.keying import NEAR
 from ..simulation import history
 
-FORM = codec.Form(b"FABE", 1)
+FORM = codec.Form(b"FABE", 2)
 OWNER = "fabrik.holds[0]"
 """The path of the settings that store all records, relative to the armature object.
 
@@ -22,8 +22,8 @@ From 5.0 on Blender loses what a library override sets in a group that the linke
 but not what it adds to a list.
 """
 
-SIZE = 13
-"""The numbers of an event: its frame, and the columns of the offset and its origin."""
+SIZE = 26
+"""The numbers of an event: its frame, how long it blends, and axes and origin of both offsets."""
 
 
 class Recorded(NamedTuple):
@@ -33,11 +33,21 @@ class Recorded(NamedTuple):
         frame: The frame of the event.
         holder: The number of what holds the bone from there on, 0 for its own parent.
         offset: The frame of the bone's own channels in the space of that (see `held`).
+        blend: For how many frames the bone goes over to that.
+        before: The number of what held the bone up to there.
+        left: As the offset, in the space of that: where the bone would be if it held on.
     """
 
     frame: float
     holder: int
     offset: Frame
+    blend: float = 0.0
+    before: int = 0
+    left: Frame = WHOLE
+
+
+UNHELD = Recorded(float("-inf"), 0, WHOLE)
+"""How a bone is held before its first event: by its own parent, where its channels put it."""
 
 
 Kept = dict[int, list[Recorded]]
@@ -65,12 +75,12 @@ class Records:
         kept = history.data(self._armature, OWNER)
         return {} if kept is None else unpacked(kept.blob)
 
-    def at(self, index: int, time: float) -> Recorded | None:
-        """Return the last event of a hold up to a frame; None if there is none."""
+    def at(self, index: int, time: float) -> Recorded:
+        """Return the last event of a hold up to a frame."""
         for one in reversed(self.of(index)):
             if one.frame <= time + NEAR:
                 return one
-        return None
+        return UNHELD
 
 
 def packed(kept: Kept) -> bytes:
@@ -79,9 +89,8 @@ def packed(kept: Kept) -> bytes:
     numbers: list[float] = []
     for index, records in kept.items():
         for one in records:
-            axes, origin = one.offset
-            integers += [index, one.holder]
-            numbers += [one.frame, *axes, *origin]
+            integers += [index, one.holder, one.before]
+            numbers += [one.frame, one.blend, *_flat(one.offset), *_flat(one.left)]
     return FORM.packed(integers, (), numbers)
 
 
@@ -92,11 +101,21 @@ def unpacked(blob: bytes) -> Kept:
     except ValueError:
         return {}
     found: Kept = {}
-    if 2 * len(numbers) != SIZE * len(integers):
+    if 3 * len(numbers) != SIZE * len(integers):
         return found
-    for i in range(len(integers) // 2):
-        index, holder = integers[2 * i : 2 * i + 2]
-        frame, a, b, c, d, e, f, g, h, k, x, y, z = numbers[i * SIZE : (i + 1) * SIZE]
-        offset = (a, b, c, d, e, f, g, h, k), (x, y, z)
-        found.setdefault(index, []).append(Recorded(frame, holder, offset))
+    for i in range(len(integers) // 3):
+        index, holder, before = integers[3 * i : 3 * i + 3]
+        frame, blend, *frames = numbers[i * SIZE : (i + 1) * SIZE]
+        offset, left = _frame(frames[:12]), _frame(frames[12:])
+        one = Recorded(frame, holder, offset, blend, before, left)
+        found.setdefault(index, []).append(one)
     return found
+
+
+def _flat(frame: Frame) -> list[float]:
+    return [*frame[0], *frame[1]]
+
+
+def _frame(numbers: Sequence[float]) -> Frame:
+    a, b, c, d, e, f, g, h, k, x, y, z = numbers
+    return (a, b, c, d, e, f, g, h, k), (x, y, z)

@@ -52,6 +52,17 @@ class FabrikHold(bpy.types.PropertyGroup):
         default=0,
         min=0,
     )
+    blend: float = fixed(
+        "Blend",
+        "Frames from each event on in which the bone goes over from what held it before to what "
+        "holds it now",
+        in_presets=False,
+        default=0.0,
+        min=0.0,
+        soft_max=20.0,
+        precision=1,
+        step=100,
+    )
     prop: bpy.types.Object | None = fixed("Prop", "Object that the bone carries", in_presets=False)
     history: bytes = stored("History", "Where bones are held, for each event; in the first hold")
     message: str = defined(
@@ -66,7 +77,8 @@ def holds_of(armature: bpy.types.ID) -> ItemList[FabrikHold]:
 
 def holds_signature(own: FabrikSettings) -> object:
     """Return what the plan uses of the holds of an armature."""
-    return tuple([(hold.bone, tuple(map(_named, hold.holders))) for hold in cast(Any, own).holds])
+    holds = cast(Any, own).holds
+    return tuple([(one.bone, one.blend, tuple(map(_named, one.holders))) for one in holds])
 
 
 def _named(holder: FabrikHolder) -> tuple[str, int, str]:

@@ -35,9 +35,10 @@ class HoldSimulation:
         self.moments = sorted({one.frame for events in self._events for one in events})
 
     def inputs(self) -> object:
-        """Return the events, and whether each holder is the world."""
+        """Return the events, whether each holder is the world, and how long events blend."""
         kinds = [[one.kind for one in hold.holders] for hold in holds_of(self._armature)]
-        return [[tuple(event) for event in events] for events in self._events], kinds
+        events = [[tuple(event) for event in events] for events in self._events]
+        return events, kinds, [hold.blend for hold in holds_of(self._armature)]
 
     def sources(self) -> list[Source]:
         """Return what is held and what ever holds it, and the same of all other holds.
@@ -67,9 +68,11 @@ class HoldSimulation:
             if not isinstance(bone, HeldBone) or bone.rig.object != self._armature:
                 continue
             own = self._kept.setdefault(bone.index, [])
-            for frame, holder in self._coming(bone.index, len(own), snapshot.time):
+            blend = holds_of(self._armature)[bone.index].blend
+            for event in self._coming(bone.index, len(own), snapshot.time):
                 local = snapshot.poses[bone.rig.uid].fk.posed(bone.bone)
-                own.append(bone.record(snapshot, local, frame, holder))
+                before = own[-1].holder if own else 0
+                own.append(bone.record(snapshot, local, event, before, blend))
 
     def result(self) -> bytes:
         """Return the records as bytes."""

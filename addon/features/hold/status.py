@@ -7,9 +7,10 @@ from typing import Any, cast
 import bpy
 
 from ...blender.messages import Message, msg
-from ...frame.solving import present_runs
 from ...plan import planner
+from ...plan.plan import Plan
 from ..simulation import history
+from .problems import connected, missing, removed
 from .record import OWNER
 
 
@@ -30,33 +31,32 @@ def message_of(hold: bpy.types.PropertyGroup) -> str:
     if plan is None:
         return ""
     index = [*armature.fabrik.holds].index(hold)
-    held = _planned(armature, index)
+    held = _planned(plan, armature, index)
     if held is None:
         return _unplanned(hold)
     scene = cast(bpy.types.Scene, bpy.context.scene)
-    if cycle := _cycle(held, scene.frame_current_final):
+    if cycle := _cycle(plan, held, scene.frame_current_final):
         return cycle
     kept = history.data(armature, OWNER)
     if kept is None:
         return history.lack(armature, OWNER)
-    return "" if kept.is_fresh else msg("Simulation is outdated: press Simulate")
+    return held.note if kept.is_fresh else msg("Simulation is outdated: press Simulate")
 
 
-def _cycle(held: Any, frame: float) -> str:
+def _cycle(plan: Plan, held: Any, frame: float) -> str:
     """Return why a hold does not count at a frame, as it would hold itself; empty if it does."""
-    if held not in present_runs().sequences.at(frame).refused:
+    if held not in plan.sequences.at(frame).refused:
         return ""
-    point = held.holders[held.state_at(frame) - 1]
-    holder = "" if point is None else point.object.name
-    if point is not None and point.skeleton is not None:
+    point = held.states[held.state_at(frame)][-1]
+    holder = point.object.name
+    if point.skeleton is not None:
         holder = point.skeleton.names[point.bone]
     return cycle_message(holder, held.rig.names[held.bone])
 
 
-def _planned(armature: bpy.types.Object, index: int) -> Any | None:
-    plan = planner.known()
+def _planned(plan: Plan, armature: bpy.types.Object, index: int) -> Any | None:
     uid = armature.session_uid
-    for bone in plan.by_state if plan is not None else ():
+    for bone in plan.by_state:
         if bone.rig.uid == uid and getattr(bone, "index", -1) == index:
             return bone
     return None
@@ -64,26 +64,15 @@ def _planned(armature: bpy.types.Object, index: int) -> Any | None:
 
 def _unplanned(hold: Any) -> str:
     """Return why a hold is not part of the plan."""
-    bones = hold.id_data.data.bones
+    armature = hold.id_data
+    bones = armature.data.bones
     if hold.bone not in bones:
-        return msg(
-            "There is no bone “{name}” in “{object}”: choose another bone",
-            name=hold.bone,
-            object=hold.id_data.name,
-        )
+        return str(missing(hold.bone, armature))
     if bones[hold.bone].use_connect and bones[hold.bone].parent is not None:
-        return msg(
-            "“{bone}” is connected to its parent and cannot be held elsewhere: disconnect it in "
-            "Edit Mode, or hold the target of its IK",
-            bone=hold.bone,
-        )
+        return str(connected(hold.bone))
     for one in hold.holders:
         if one.kind == "BONE" and one.object is None:
-            return msg("What held “{bone}” was removed: remove its events", bone=hold.bone)
+            return str(removed(hold.bone))
         if one.kind == "BONE" and one.bone and one.bone not in one.object.data.bones:
-            return msg(
-                "There is no bone “{name}” in “{object}”: choose another bone",
-                name=one.bone,
-                object=one.object.name,
-            )
+            return str(missing(one.bone, one.object))
     return ""

@@ -34,32 +34,41 @@ if TYPE_CHECKING:
 
 # Simulating imports numpy through baking, so it is imported on demand.
 
+NOT_DUE = msg("Nothing is outdated")
+
 QUIET = 0.5
 """Seconds without an edit before Automatic simulates."""
 
 
 def simulated_with(armature: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return an armature that can be simulated, and the outdated ones that go along with it.
-
-    One of these may carry an object that it holds.
-    """
-    plan, uid = planner.known(), session_uid(armature)
-    with_it = plan.groups.get(uid, set()) | plan.watched.get(uid, set()) if plan is not None else ()
-    rigs = [plan.rigs[one].object for one in with_it] if plan is not None else []
-    others = [ob for ob in rigs if ob != armature and ob.is_editable and history.owners(ob)]
+    """Return an armature that can be simulated, and the outdated ones that go along with it."""
     own = [armature] if history.owners(armature) else []
-    return own + [ob for ob in others if history.is_due(ob)]
+    return own + [ob for ob in _others_with(armature) if history.is_due(ob)]
+
+
+def _others_with(armature: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return those that go along with an armature: one may carry an object that it holds."""
+    plan, uid = planner.known(), session_uid(armature)
+    if plan is None:
+        return []
+    with_it = plan.groups.get(uid, set[int]()) | plan.watched.get(uid, set[int]())
+    rigs = [plan.rigs[one].object for one in with_it]
+    return [ob for ob in rigs if ob != armature and ob.is_editable and history.owners(ob)]
 
 
 def _nothing_refusal(context: bpy.types.Context) -> str:
     armature = active_armature(context)
     if simulated_with(armature):
         return ""
-    return (*history.refused(armature), msg("Nothing in this armature needs a simulation"))[0]
+    if refused := history.refused(armature):
+        return refused[0]
+    if _others_with(armature):
+        return NOT_DUE
+    return msg("Nothing in this armature needs a simulation")
 
 
 def _due_refusal(context: bpy.types.Context) -> str:
-    return "" if due(context.view_layer) else msg("Nothing is outdated")
+    return "" if due(context.view_layer) else NOT_DUE
 
 
 def _lack_refusal(context: bpy.types.Context) -> str:

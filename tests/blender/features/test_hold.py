@@ -226,7 +226,7 @@ def moved(a: tuple[Vector, Vector], b: tuple[Vector, Vector]) -> tuple[float, fl
 
 @pytest.mark.parametrize("seed", range(20))
 def test_nothing_moves_at_an_event(seed: int) -> None:
-    chance = random.Random(seed)
+    chance, blend = random.Random(seed), 4.0 * (seed % 3)
     rig, bone, holders = make_random(chance)
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 60
     activate(rig)
@@ -240,7 +240,7 @@ def test_nothing_moves_at_an_event(seed: int) -> None:
         known[frame] = placed(rig, bone)
         holder = chance.choice([None, "release", *holders])
         if holder == "release" and last is not None:
-            editing.release(held, frame)
+            editing.release([held], frame)
             last = None
         else:
             by = None if holder == "release" else holder
@@ -248,8 +248,11 @@ def test_nothing_moves_at_an_event(seed: int) -> None:
                 continue
             if by is None and any(e.frame <= frame for e in _events(rig)) and last is None:
                 by = holders[0]
-            editing.hold(held, editing.Holder(*by) if by else editing.Holder(), frame)
+            editing.hold([held], editing.Holder(*by) if by else editing.Holder(), frame)
             last = by
+            if holds_of(rig)[0].blend != blend:
+                holds_of(rig)[0].blend = blend
+                assert bpy.ops.fabrik.simulate() == {"FINISHED"}
         update()
         far, turned = moved(known[frame], placed(rig, bone))
         assert far < 1e-5 and turned < 1e-4
@@ -740,10 +743,10 @@ def test_contacts_of_a_climber_in_turn() -> None:
         start = 10 + 15 * i
         go(start)
         there = world(rig, name)
-        editing.hold(editing.Held(rig, name), editing.Holder(), start)
+        editing.hold([editing.Held(rig, name)], editing.Holder(), start)
         go(start + 14)
         assert apart(there, world(rig, name)) < 1e-6
-        editing.release(editing.Held(rig, name), start + 14)
+        editing.release([editing.Held(rig, name)], start + 14)
         go(start + 20)
         assert (world(rig, name).translation - there.translation).length > 0.01
     for i, name in enumerate(corners):
@@ -829,6 +832,26 @@ def test_a_foot_that_is_held_is_not_locked_to_the_ground() -> None:
         chain.is_held_at = None
     rig.update_tag()
     assert max(map(off, range(12, 40, 4))) > 0.05, "it would be locked"
+
+
+@pytest.mark.parametrize("use_lock", [True, False])
+def test_the_hip_does_not_count_a_foot_that_is_held(use_lock: bool) -> None:
+    """It would rise with ground that the foot does not stand on."""
+    rig = walker_on(lambda x, y: 0.3)
+    for item in rig.fabrik.constraints:
+        item.ground.use_lock = use_lock
+    update()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    go(30)
+    for item, height in zip(list(rig.fabrik.constraints), (1.14, 0.84), strict=True):
+        assert world(rig, "Hip").translation.z == pytest.approx(1.14, abs=2e-3)
+        hold(constraint=item.name)
+        assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+        for frame in (70, 80, 90):
+            go(frame)
+            assert world(rig, "Hip").translation.z == pytest.approx(height, abs=2e-3)
+        go(30)
 
 
 def test_a_muted_constraint_lets_its_control_be_held() -> None:
@@ -927,6 +950,221 @@ def test_a_holder_that_is_removed_is_said() -> None:
     go(20)
     assert "was removed" in holds_of(rig)[0].message
     assert rig.fabrik.constraints["Hand"].state == "REACHED"
+
+
+def blended(first: Matrix, second: Matrix, share: float) -> Matrix:
+    """Return a transform on the screw from one to another, after a smooth step."""
+    eased = share * share * (3.0 - 2.0 * share)
+    motion = second @ first.inverted()
+    axis, angle = motion.to_quaternion().to_axis_angle()
+    if angle < 1e-5:
+        return Matrix.Translation(eased * motion.translation) @ first
+    turn = Matrix.Rotation(angle, 3, axis)
+    slide = axis * motion.translation.dot(axis)
+    # The point that stays on the axis: (1 - turn) · center = translation - slide.
+    system = Matrix.Identity(3) - turn + Matrix([axis[i] * axis for i in range(3)])
+    center = system.inverted() @ (motion.translation - slide)
+    part = Matrix.Rotation(eased * angle, 4, axis)
+    move = Matrix.Translation(eased * slide + center) @ part @ Matrix.Translation(-center)
+    return move @ first
+
+
+def test_an_event_blends_into_what_holds_from_there_on() -> None:
+    rig, cup = make_arm(), make_cup()
+    go(20)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    go(60)
+    release(object="Cup")
+    stays, in_hand = {}, {}
+    for frame in (15, 20, 60, 75):
+        go(frame)
+        stays[frame] = world(cup)
+        in_hand[frame] = world(rig, "Hand").inverted() @ world(cup)
+    hold_of(cup).blend = 10.0
+    update()
+    assert "outdated" in hold_of(cup).message
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert hold_of(cup).message == ""
+    for frame, expected in stays.items():  # Nothing moves at the events, as without a blend.
+        go(frame)
+        assert apart(expected, world(cup)) < 2e-6
+    for frame in (21, 25, 29, 30, 31, 50):
+        go(frame)
+        held = world(rig, "Hand") @ in_hand[20]
+        expected = blended(stays[20], held, min((frame - 20) / 10.0, 1.0))
+        assert apart(expected, world(cup)) < 3e-6
+    for frame in (61, 65, 69, 70, 90):
+        go(frame)
+        held = world(rig, "Hand") @ in_hand[20]
+        expected = blended(held, stays[75], min((frame - 60) / 10.0, 1.0))
+        assert apart(expected, world(cup)) < 3e-6
+    go(65)
+    bits = world_bits(cup)
+    for frame in (3, 25, 65):
+        go(frame)
+    assert world_bits(cup) == bits
+
+
+def test_an_event_within_a_blend_moves_nothing() -> None:
+    left, right, cup = make_arm("Left"), make_arm("Right", -0.2), make_cup()
+    activate(left)
+    bpy.ops.object.mode_set(mode="POSE")
+    go(20)
+    hold(object="Cup", holder="Left", bone="Hand")
+    in_left = world(left, "Hand").inverted() @ world(cup)
+    hold_of(cup).blend = 10.0
+    update()
+    go(26)
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    before = world(cup)
+    assert apart(world(left, "Hand") @ in_left, before) > 1e-3  # It still goes over.
+    hold(object="Cup", holder="Right", bone="Hand")
+    assert apart(before, world(cup)) < 2e-6
+    in_right = world(right, "Hand").inverted() @ before
+    for frame in (36, 60):
+        go(frame)
+        assert apart(world(right, "Hand") @ in_right, world(cup)) < 3e-6
+    go(26)
+    assert apart(before, world(cup)) < 2e-6
+
+
+def unscaled(matrix: Matrix) -> Matrix:
+    return Matrix.LocRotScale(matrix.translation, matrix.to_quaternion(), None)
+
+
+def test_what_holds_may_change_its_size() -> None:
+    """Its location and rotation count: what it holds neither slides through it nor grows."""
+    _, cup = make_arm(moves=0.0), make_cup()
+    holder = make_empty("Holder", location=(0.2, -0.3, 1.0))
+    holder.rotation_euler = (0.3, 0.5, 0.2)
+    for frame, scale in ((10, (1.0, 1.0, 1.0)), (50, (0.5, 2.0, 1.5))):
+        holder.scale = scale
+        holder.keyframe_insert("scale", frame=frame)
+    go(10)
+    hold(object="Cup", holder="Holder")
+    shown = world(cup)
+    within = unscaled(world(holder)).inverted() @ shown
+    for frame in (20, 50, 90):
+        go(frame)
+        there = unscaled(world(holder)) @ within
+        assert apart(world(cup), there) < 2e-6
+        assert (world(cup).to_scale() - shown.to_scale()).length < 1e-5
+
+
+def test_whether_a_constraint_counts_may_be_driven() -> None:
+    rig, cup = make_arm(moves=0.0), make_cup()
+    cup.keyframe_insert("location", frame=1)
+    cup.location.x += 0.15
+    cup.keyframe_insert("location", frame=LAST)
+    driver = rig.driver_add("fabrik.constraints[0].enabled").driver
+    driver.expression = "frame < 40 or frame >= 60"
+    go(30)
+    before = world(rig, "Hand")
+    hold(constraint="Hand", holder="Cup")
+    assert apart(before, world(rig, "Hand")) < 2e-6
+    in_cup = world(cup).inverted() @ world(rig, "IK")
+    for frame in (35, 45, 70, 50, 65):
+        go(frame)
+        # Its control is held in any case, and the hand is there while the constraint counts.
+        assert apart(in_cup, world(cup).inverted() @ world(rig, "IK")) < 2e-6
+        is_there = apart(world(rig, "Hand"), world(rig, "IK")) < 1e-4
+        assert is_there == (frame < 40 or frame >= 60)
+        assert rig.fabrik.constraints[0].state == ("REACHED" if is_there else "DISABLED")
+
+
+def test_several_things_are_held_or_none() -> None:
+    rig = make_arm(moves=0.0)
+    first, second = make_cup("First"), make_cup("Second", (0.1, -0.5, 1.0))
+    second.parent_type = "OBJECT"
+    mesh = bpy.data.meshes.new("Mesh")
+    mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [], [])
+    above = bpy.data.objects.new("Above", mesh)
+    bpy.context.scene.collection.objects.link(above)
+    second.parent, second.parent_type = above, "VERTEX"
+    update()
+    go(10)
+    for ob in (first, second):
+        ob.select_set(True)
+    rig.data.bones.active = rig.data.bones["Hand"]
+    with pytest.raises(RuntimeError, match="parented to vertices"):
+        bpy.ops.fabrik.pick_up()
+    assert first.parent is None
+    assert "Props" not in bpy.data.objects
+    assert not holds_of(rig)
+
+
+def test_a_hold_is_not_pasted_to_the_other_side() -> None:
+    """Mirrored poses set channels: what is held stays held, and moves within what holds it."""
+    rig = make_armature(
+        {
+            "Root": ((0, 0, 0), (0, 0.2, 0), ""),
+            "Hand.L": ((0.4, 0, 1), (0.4, -0.2, 1), "Root"),
+            "Hand.R": ((-0.4, 0, 1), (-0.4, -0.2, 1), "Root"),
+        },
+        "Rig",
+    )
+    rig.data.bones["Hand.L"].use_deform = False
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    holder = make_empty("Holder", location=(0.1, 0.2, 0.3))
+    for frame, x in ((1, 0.0), (50, 0.6)):
+        holder.location.x = x
+        holder.keyframe_insert("location", frame=frame)
+    go(10)
+    editing.hold([editing.Held(rig, "Hand.L")], editing.Holder(holder), 10.0)
+    update()
+    go(30)
+    held = world(rig, "Hand.L")
+    right = rig.pose.bones["Hand.R"]
+    right.location = (0.1, 0.2, 0.3)
+    update()
+    click_bones(rig, "Hand.R")
+    bpy.ops.pose.copy()
+    bpy.ops.pose.paste(flipped=True)
+    update()
+    left = rig.pose.bones["Hand.L"]
+    assert left.location.x == pytest.approx(-0.1)
+    assert (world(rig, "Hand.L").translation - held.translation).length == pytest.approx(
+        Vector((0.1, 0.2, 0.3)).length, abs=1e-5
+    )
+    assert [event.holder for event in events_of(rig, 0)] == [1]
+
+
+def test_what_is_held_by_an_armature_is_simulated_with_it_when_it_is_outdated() -> None:
+    rig, _ = make_arm(), make_cup()
+    go(20)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    activate(rig)
+    refuses(bpy.ops.fabrik.simulate, "Nothing is outdated")
+    rig.pose.bones["IK"].keyframe_insert("location", frame=19)
+    rig.pose.bones["IK"].location.x += 0.1
+    rig.pose.bones["IK"].keyframe_insert("location", frame=21)
+    update()
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+
+def test_a_holder_that_lags_behind_is_said() -> None:
+    rig, cup = make_arm(), make_cup()
+    bpy.ops.object.mode_set(mode="EDIT")
+    bone = rig.data.edit_bones.new("Glove")
+    bone.head, bone.tail = (0.2, -0.3, 1.1), (0.2, -0.5, 1.1)
+    bpy.ops.object.mode_set(mode="POSE")
+    follow = rig.pose.bones["Glove"].constraints.new("COPY_LOCATION")
+    follow.target, follow.subtarget = rig, "Hand"
+    go(20)
+    hold(object="Cup", holder="Rig", bone="Glove")
+    assert hold_of(cup).message == ""
+    in_glove = world(rig, "Glove").inverted() @ world(cup)
+    go(50)
+    assert apart(in_glove, world(rig, "Glove").inverted() @ world(cup)) < 3e-6
+    follow.influence = 0.5
+    update()
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert "“Glove” follows a solved chain" in hold_of(cup).message
+    follow.influence = 1.0
+    update()
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert hold_of(cup).message == ""
 
 
 def test_the_names_of_what_holds_may_change() -> None:

@@ -7,7 +7,16 @@ import bpy
 import pytest
 from inside import forget
 from rendering import rendered
-from rigs import add_constraint, channels_bits, go, make_armature, make_empty, pose_bits, update
+from rigs import (
+    add_constraint,
+    channels_bits,
+    go,
+    make_armature,
+    make_empty,
+    pose_bits,
+    update,
+    watch,
+)
 
 MANY = 60
 
@@ -147,6 +156,29 @@ def test_a_few_bones_are_posed_as_all_are(kind, mode, monkeypatch):
 
 def state(rig: Any) -> tuple[str, str]:
     return rig.fabrik.constraints[0].state, rig.fabrik.constraints[0].message
+
+
+def test_frames_of_keyed_bones_among_many_are_evaluated_once_the_second_time(
+    evaluations: list[float],
+) -> None:
+    """Other bones have other rotation modes, which do not count whichever way they are read."""
+    rig = make()
+    plain(rig)
+    rig.pose.bones["Before 3"].rotation_mode = "XYZ"
+    target, leader = rig.fabrik.constraints[0].target, make_empty("Leader", (1, 0, 3))
+    target.constraints.new("COPY_LOCATION").target = leader  # Only Blender can evaluate it.
+    arm = rig.pose.bones["Arm 1"]
+    for frame, x in ((1, 0.0), (9, 0.3)):
+        arm.rotation_quaternion.x = leader.location.y = x
+        arm.keyframe_insert("rotation_quaternion", frame=frame)
+        leader.keyframe_insert("location", frame=frame)
+    watch(rig, "Arm 3")
+    update()
+    for count in (2, 1, 1):
+        evaluations.clear()
+        for frame in range(2, 9):
+            go(frame)
+        assert len(evaluations) == count * 7
 
 
 def test_names_that_settings_use_are_followed_in_the_middle_of_posing():

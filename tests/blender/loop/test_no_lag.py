@@ -209,6 +209,71 @@ def test_a_target_that_blenders_constraint_puts_on_a_solved_bone(kind: str) -> N
     assert_in_step(moved, [(rig, "B2", moved), follower(grip)])
 
 
+def two_arms() -> tuple[Rig, bpy.types.Object]:
+    """Make an armature with two chains; the second reaches for a bone that follows the first."""
+    rig = make_armature(
+        {
+            "B0": ((0, 0, 0), (0, 0.1, 1), ""),
+            "B1": ((0, 0.1, 1), (0, 0, 2), "B0"),
+            "B2": ((0, 0, 2), (0, 0.1, 3), "B1"),
+            "Hand": ((0, 0.2, 3.1), (0, 0.5, 3.3), "B2"),
+            "Thumb": ((0.1, 0.2, 3.2), (0.3, 0.2, 3.2), "Hand"),
+            "Swing": ((1, 0, 0), (1, 0.3, 0), ""),
+            "L0": ((1, 0, 0), (1, 0.1, 1), "Swing"),
+            "L1": ((1, 0.1, 1), (1, 0, 2), "L0"),
+            "L2": ((1, 0, 2), (1, 0.1, 3), "L1"),
+            "Grip": ((1, 0.5, 2), (1, 0.7, 2), ""),
+        },
+        "Two",
+    )
+    moved = make_empty("Moved", (1, 0, 2))
+    add_constraint(rig, "L2", rig, subtarget="Grip", iterations=200, chain_count=3)
+    add_constraint(rig, "B2", moved)
+    return rig, moved
+
+
+def assert_grip_is_reached(rig: Rig, moved: bpy.types.Object) -> None:
+    for k in range(4):
+        moved.location = (0.5 + 0.15 * k, 0.3 - 0.1 * k, 1.4 + 0.15 * (k % 3))
+        update()
+        goal = tip_world(rig, "Grip", use_tail=False)
+        assert (tip_world(rig, "L2") - goal).length < 1e-4
+        assert not rig.fabrik.constraints[0].message
+
+
+@pytest.mark.parametrize("kind", ["COPY_LOCATION", "COPY_TRANSFORMS"])
+def test_a_target_bone_that_blenders_constraint_puts_on_a_solved_bone(kind: str) -> None:
+    rig, moved = two_arms()
+    rig.location, rig.rotation_euler, rig.scale = (0.3, 0.2, 0.1), (0.2, 0.4, 0.3), (1.2, 0.9, 1.1)
+    constraint = rig.pose.bones["Grip"].constraints.new(kind)
+    constraint.target, constraint.subtarget = rig, "Hand"
+    assert_grip_is_reached(rig, moved)
+
+
+@pytest.mark.parametrize("axis", ["TRACK_X", "TRACK_NEGATIVE_Y", "TRACK_Z"])
+def test_a_chain_whose_parent_tracks_a_solved_bone(axis: str) -> None:
+    """As the limbs of rigs that Rigify generates."""
+    rig, moved = two_arms()
+    rig.location, rig.rotation_euler, rig.scale = (0.3, 0.2, 0.1), (0.2, 0.4, 0.3), (1.2, 0.9, 1.1)
+    for bone, kind in (("Grip", "COPY_LOCATION"), ("Swing", "DAMPED_TRACK")):
+        constraint = rig.pose.bones[bone].constraints.new(kind)
+        constraint.target, constraint.subtarget = rig, "Hand"
+    constraint.track_axis = axis
+    assert_grip_is_reached(rig, moved)
+
+
+def test_a_target_bone_with_limits_of_its_own_below_a_solved_bone() -> None:
+    rig, moved = two_arms()
+    rig.fabrik.constraints[0].subtarget = "Thumb"
+    thumb = rig.pose.bones["Thumb"]
+    thumb.rotation_mode, thumb.rotation_euler = "XYZ", (0.9, 0.5, 0.0)
+    constraint = thumb.constraints.new("LIMIT_ROTATION")
+    constraint.use_limit_x, constraint.max_x, constraint.owner_space = True, 0.4, "LOCAL"
+    constraint = rig.pose.bones["Grip"].constraints.new("COPY_LOCATION")
+    constraint.target, constraint.subtarget = rig, "Thumb"
+    assert_grip_is_reached(rig, moved)
+
+
 def test_a_constraint_that_cannot_be_foreseen_is_named() -> None:
     rig, _moved = lead()
     grip = make_empty("Grip", (0.3, -0.2, 0.2))

@@ -1,0 +1,28 @@
+"""What keeps a bone from being held: refused when it is to be held, and said where it is listed."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...blender.errors import ProblemError
+
+
+def missing(name: str, ob: bpy.types.Object) -> ProblemError:
+    """Return the problem of a bone that does not exist."""
+    return ProblemError(
+        "There is no bone “{name}” in “{object}”: choose another bone", name=name, object=ob.name
+    )
+
+
+def connected(bone: str) -> ProblemError:
+    """Return the problem of a bone that its parent keeps where it is."""
+    return ProblemError(
+        "“{bone}” is connected to its parent and cannot be held elsewhere: disconnect it in Edit "
+        "Mode, or hold the target of its IK",
+        bone=bone,
+    )
+
+
+def removed(bone: str) -> ProblemError:
+    """Return the problem of a bone whose holder does not exist any more."""
+    return ProblemError("What held “{bone}” was removed: remove its events", bone=bone)
