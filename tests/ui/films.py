@@ -559,6 +559,33 @@ def bodies(window: Window) -> Path:
     return film.save("bodies.gif", view_of(window))
 
 
+def whole_body(window: Window) -> Path:
+    """Pin the feet of a downloaded character with P, then drag its hand and its hips."""
+    stage(window, "prepare_downloaded()")
+    window.ask("look_at((0.0, 0.0, 0.85), 5.0, 20, 8); take_tool('fabrik.drag')")
+    window.settled()
+    film = Film(window)
+    for foot in ("mixamorig:LeftFoot", "mixamorig:RightFoot"):
+        window.move(seen(window, f"middle('Downloaded', {foot!r})"))
+        window.key("p")
+        window.key("p")
+        window.settled()
+        film.take(4)
+    for bone, ways in (
+        ("mixamorig:LeftHand", ((60, 90), (-40, 230), (60, -120))),
+        ("mixamorig:Hips", ((-20, 90), (10, 30))),
+    ):
+        x, y = seen(window, f"middle('Downloaded', {bone!r})")
+        window.move((x, y))
+        window.settled()
+        film.take(3)
+        window.press()
+        film.glide(*((x + across, y + down) for across, down in ways))
+        window.release()
+        film.take(5)
+    return film.save("whole-body.gif", view_of(window))
+
+
 def joints(window: Window) -> Path:
     """Limit an elbow: it turns red where it may not bend any farther."""
     stage(window, "prepare_film('joint')")
@@ -668,6 +695,7 @@ FILMS: dict[str, Callable[[Window], Path]] = {
     "convert": convert,
     "root-motion": root_motion,
     "bodies": bodies,
+    "whole-body": whole_body,
     "joints": joints,
     "overlay": overlay,
     "stretch": stretch,

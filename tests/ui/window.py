@@ -43,6 +43,9 @@ Programs = Mapping[str, str]
 
 PROGRAMS = ("Xvfb", "xdotool", "import", "convert")
 
+FILMING = "ffmpeg"
+"""What only films need."""
+
 Row = tuple[str, int, int]
 """What a button calls or sets, and its highest and lowest pixel on the screen."""
 
@@ -330,8 +333,8 @@ def found() -> Programs:
         raise NoWindowError(told.stderr.strip().rpartition("\n")[2])
     blender = Path(told.stdout.strip())
     places = os.pathsep.join((str(blender.parent), os.environ.get("PATH", "")))
-    programs = {name: shutil.which(name, path=places) for name in PROGRAMS}
-    missing = [name for name, path in programs.items() if path is None]
+    programs = {name: shutil.which(name, path=places) for name in (*PROGRAMS, FILMING)}
+    missing = [name for name in PROGRAMS if programs[name] is None]
     if missing:
         raise NoWindowError(f"no {', '.join(missing)} on the PATH, to use Blender's window with")
     return {"blender": str(blender), **{name: path for name, path in programs.items() if path}}
