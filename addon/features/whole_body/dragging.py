@@ -214,7 +214,8 @@ class WholeBodyDrag:
             constrained,
             kept,
         )
-        is_free = bool(self._pins or self._limbs) or self._bone == root
+        is_held = any(pin.bone != self._bone for pin in self._pins)
+        is_free = is_held or bool(self._limbs) or self._bone == root
         self._body = self._posed.body(is_free)
         self._world = matrix_frame(evaluated.matrix_world)
         try:
@@ -236,7 +237,7 @@ class WholeBodyDrag:
         self._staying = self._independent()
 
     def _pinned(self, chains: Sequence[PosedChain]) -> list[Pin]:
-        """Return what is pinned; if nothing is, the feet that stand are."""
+        """Return what is pinned; if nothing else than the dragged bone is, the feet that stand."""
         rig = self._carriers.rig
         pins = [
             Pin(
@@ -248,9 +249,9 @@ class WholeBodyDrag:
             for pin in pins_of(self.object)
             if (name := pinned_bone(self.object, pin))
         ]
-        if not pins:
+        if all(pin.bone == self._bone for pin in pins):
             feet = [rig.index[name] for name in standing_feet(self.object, self._roles)]
-            pins = [Pin(foot, True) for foot in feet if foot != self._bone]
+            pins += [Pin(foot, True) for foot in feet if foot != self._bone]
         return pins
 
     def _goals(self) -> list[Wanted]:
