@@ -99,7 +99,7 @@ test-install: package  ## install the built zips in a real Blender and use them
 
 .PHONY: test-ui
 test-ui: package  ## drive the built zip in a real window on a virtual screen, with mouse and keys
-	$(call env,core) -m pytest tests/ui $(PYTEST)
+	$(call env,core) -m pytest tests/ui $(parallel) $(PYTEST)
 
 .PHONY: wheels
 wheels:  ## build the wheels of the solver that this machine can build, compiled and not

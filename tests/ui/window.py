@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "build" / "ui"
+FOLDER = ROOT / "build" / "ui" / os.environ.get("PYTEST_XDIST_WORKER", "")
+"""What the window shows and tells; tests that run side by side have a window each."""
 WIDTH, HEIGHT = 1600, 1000
 PATIENCE = 30.0
 """Seconds for what a click or key sets off; software OpenGL on a busy machine is slow."""
