@@ -12,7 +12,7 @@ from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
 from ..blender.rigify import MECHANISM, ORIGINAL, SWITCH, original_bones, original_name, use_fk
 from .helpers import is_animated
-from .known_limbs import Limb
+from .known_limbs import Body, Limb
 from .playing import updated
 
 
@@ -69,6 +69,27 @@ def switch_to_fk(armature: bpy.types.Object, limb: Limb) -> SwitchState | None:
         bone.location = location
         updated()
     return SwitchState(limb.switch, value, poses)
+
+
+def limbs_to_fk(armature: bpy.types.Object) -> list[SwitchState]:
+    """Switch the limbs of a generated Rigify rig to FK as they are shown; return what they were.
+
+    Raises:
+        ProblemError: If a switch is animated.
+    """
+    if not original_bones(armature):
+        return []
+    states: list[SwitchState] = []
+    try:
+        for _, limb in Body(armature).limbs:
+            state = switch_to_fk(armature, limb)
+            if state is not None:
+                states.append(state)
+    except ProblemError:
+        for state in states:
+            restore_switch(armature, state)
+        raise
+    return states
 
 
 def restore_switch(armature: bpy.types.Object, state: SwitchState | None) -> None:

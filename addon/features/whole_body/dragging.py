@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import dist
 
 import bpy
@@ -15,7 +14,6 @@ from fabrik_solver.core.vectors import (
     Quat,
     Vec,
     add,
-    dot,
     mat_apply,
     orthonormalize,
     quat_angle,
@@ -33,19 +31,16 @@ from fabrik_solver.core.whole_body import (
 )
 
 from ...blender.access import pose_bones
-from ...blender.character import recognizing_once
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
-from ...blender.refusals import rest_problem
-from ...blender.rigify import original_bones
-from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
-from ...editing.known_limbs import Body
+from ...blender.skeleton import matrix3, matrix_frame, skeleton_of
 from ...editing.playing import updated
-from ...editing.switching import SwitchState, restore_switch, switch_to_fk
+from ...editing.switching import limbs_to_fk, restore_switch
 from .balancing import support_of
 from .body import EXACT, PosedBody, Wanted, root_of
 from .carriers import Carriers
-from .roles import STANDING, Roles, roles_of
+from .pinning import FULL, Pin, meant_bone, pins_in
+from .roles import roles_of
 from .settings import (
     AFTER,
     BODY_PART,
@@ -54,16 +49,12 @@ from .settings import (
     NONE,
     body_settings,
     pin_kind,
-    pinned_bone,
-    pins_of,
     set_pin,
 )
-from .targets import DrivenLimb, PosedChain, driven_limbs, posed_chains
+from .targets import DrivenLimb, driven_limbs, posed_chains
 
 REACHED = 1e-4
 """The largest miss of the dragged point that counts as reached, as a fraction of the body."""
-
-FREE_WEIGHTS: Vec = (1.0, 1.0, 1.0)
 
 GAZE = 0.5
 """How strictly the head keeps its orientation; the stiffness of a bone is 1. To be stricter costs
@@ -71,82 +62,6 @@ up to twice the least motion."""
 
 UPRIGHT = 2.0
 """The same of the chest, which stays upright while hips or feet are dragged."""
-
-
-class Pin:
-    """A bone that is pinned during a drag.
-
-    Attributes:
-        bone: The index of the bone.
-        is_oriented: Whether its rotation is pinned too.
-        location_weights: How strictly its location is, along the axes of the armature.
-        rotation_weights: How strictly its rotation is, about them.
-    """
-
-    def __init__(
-        self,
-        bone: int,
-        is_oriented: bool,
-        location_weights: Vec = FREE_WEIGHTS,
-        rotation_weights: Vec = FREE_WEIGHTS,
-    ) -> None:
-        self.bone = bone
-        self.is_oriented = is_oriented
-        self.location_weights = location_weights
-        self.rotation_weights = rotation_weights
-
-
-def begin(armature: bpy.types.Object, bone: str, whole_body: bool) -> WholeBodyDrag | None:
-    """Start dragging a bone with the whole body, if bones are pinned or it is asked for.
-
-    Raises:
-        ProblemError: If it cannot be dragged.
-    """
-    pinned = any(pinned_bone(armature, pin) for pin in pins_of(armature))
-    if not pinned and not whole_body:
-        return None
-    if problem := rest_problem(armature):
-        raise ProblemError(problem)
-    depsgraph = bpy.context.evaluated_depsgraph_get()
-    with recognizing_once():
-        if not _is_of_body(depsgraph, armature, bone):
-            return None
-        return WholeBodyDrag(depsgraph, armature, bone)
-
-
-def _is_of_body(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone: str) -> bool:
-    """Return whether a bone, or what it controls, belongs to the character or carries it."""
-    shown, rig = armature.evaluated_get(depsgraph), skeleton_of(armature)
-    roles = roles_of(armature, shown)
-    ends = [rig.index[name] for name in roles.ends]
-    if not ends or not roles.hips:
-        return True
-    if roles.controls:  # While limbs are in IK, they do not hang on the body.
-        return bone in roles.controls or roles.named(bone) != bone
-    carriers = Carriers(rig, shown)
-    meant = meant_bone(armature, roles, carriers, posed_chains(depsgraph, armature), bone)
-    root = root_of(carriers, roles, ends)
-    return carriers.carries(root, meant) or carriers.carries(meant, root)
-
-
-def meant_bone(
-    armature: bpy.types.Object,
-    roles: Roles,
-    carriers: Carriers,
-    chains: Sequence[PosedChain],
-    bone: str,
-) -> int:
-    """Return the bone that is dragged or pinned by another one: a target means its hand or foot."""
-    index = carriers.rig.index
-    named = index[roles.named(bone)]
-    for chain in chains:
-        target = chain.target
-        if target is None or (target.object, target.bone) != (armature, named):
-            continue
-        last = chain.bones[-1]
-        ends = [index[name] for name in roles.ends if carriers.carries(last, index[name])]
-        return min(ends, key=lambda end: len(carriers.up(end)), default=last)
-    return named
 
 
 class WholeBodyDrag:
@@ -169,7 +84,7 @@ class WholeBodyDrag:
             ProblemError: If it cannot be dragged.
         """
         self.object, self.name = armature, bone
-        self._switched = switched_to_fk(armature)
+        self._switched = limbs_to_fk(armature)
         try:
             self._read(updated() if self._switched else depsgraph)
         except ProblemError:
@@ -191,7 +106,7 @@ class WholeBodyDrag:
         carriers = self._carriers = Carriers(rig, evaluated)
         chains = posed_chains(depsgraph, armature)
         self._bone = meant_bone(armature, roles, carriers, chains, self.name)
-        pins = self._pinned(chains)
+        pins = pins_in(armature, roles, carriers, chains, self._bone)
         root = root_of(carriers, roles, [self._bone, *(pin.bone for pin in pins)])
         self._pins = [pin for pin in pins if carriers.carries(root, pin.bone)]
         chains = [chain for chain in chains if carriers.carries(root, chain.bones[-1])]
@@ -215,7 +130,8 @@ class WholeBodyDrag:
             constrained,
             kept,
         )
-        is_free = bool(self._pins or self._limbs) or self._bone == root
+        is_held = any(pin.bone != self._bone for pin in self._pins)
+        is_free = is_held or bool(self._limbs) or self._bone == root
         self._body = self._posed.body(is_free)
         self._world = matrix_frame(evaluated.matrix_world)
         try:
@@ -235,24 +151,6 @@ class WholeBodyDrag:
         self._support = support_of(pose_bones(evaluated), names)
         self._held = self._goals()
         self._staying = self._independent()
-
-    def _pinned(self, chains: Sequence[PosedChain]) -> list[Pin]:
-        """Return what is pinned; if nothing is, the feet that stand are."""
-        rig = self._carriers.rig
-        pins = [
-            Pin(
-                meant_bone(self.object, self._roles, self._carriers, chains, name),
-                pin.kind == BOTH,
-                vector(pin.location_weights),
-                vector(pin.rotation_weights),
-            )
-            for pin in pins_of(self.object)
-            if (name := pinned_bone(self.object, pin))
-        ]
-        if not pins:
-            feet = [rig.index[name] for name in standing_feet(self.object, self._roles)]
-            pins = [Pin(foot, True) for foot in feet if foot != self._bone]
-        return pins
 
     def _goals(self) -> list[Wanted]:
         """Return all goals but the dragged one, which do not change during the drag."""
@@ -277,7 +175,7 @@ class WholeBodyDrag:
         index = posed.rig.index
         goals = {one.bone for one in wanted if one.goal.rotation is not None} | {self._bone}
         if roles.head in index and index[roles.head] not in goals:
-            wanted.append(self._soft(index[roles.head], FREE_WEIGHTS, GAZE))
+            wanted.append(self._soft(index[roles.head], FULL, GAZE))
         own = posed.rig.names[self._bone]
         if roles.chest in index and own in (roles.hips, *roles.feet):
             x, y, z = roles.up
@@ -454,35 +352,3 @@ class WholeBodyDrag:
         for limb in self._limbs:
             for control in limb.controls:
                 control.restore()
-
-
-def switched_to_fk(armature: bpy.types.Object) -> list[SwitchState]:
-    """Switch the limbs of a generated Rigify rig to FK as they are shown; return what they were.
-
-    Raises:
-        ProblemError: If a switch is animated.
-    """
-    if not original_bones(armature):
-        return []
-    states: list[SwitchState] = []
-    try:
-        for _, limb in Body(armature).limbs:
-            state = switch_to_fk(armature, limb)
-            if state is not None:
-                states.append(state)
-    except ProblemError:
-        for state in states:
-            restore_switch(armature, state)
-        raise
-    return states
-
-
-def standing_feet(armature: bpy.types.Object, roles: Roles) -> list[str]:
-    """Return the feet that are about as low as the lowest one."""
-    bones, up = pose_bones(armature), roles.up
-    lowest: dict[str, float] = {}
-    for name in roles.feet:
-        below = (bones[name], *bones[name].children_recursive)
-        lowest[name] = min(dot(vector(end), up) for one in below for end in (one.head, one.tail))
-    floor = min(lowest.values(), default=0.0) + STANDING * roles.size
-    return [name for name, height in lowest.items() if height <= floor]

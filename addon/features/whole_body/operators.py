@@ -15,8 +15,8 @@ from ...ui.registering import registering
 from ..drag import drag
 from ..drag.operators import bone_under
 from ..drag.selection import PoseSelection
-from .dragging import begin
 from .settings import AFTER, BOTH, LOCATION, NONE, pin_kind, set_pin
+from .starting import begin
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems

@@ -260,6 +260,19 @@ def test_without_pins_the_feet_that_stand_are_pinned_if_it_is_asked_for(sample: 
     assert len(pins_of(sample)) == 0
 
 
+def test_a_pin_of_the_dragged_bone_alone_leaves_the_body_on_its_feet(sample: Any) -> None:
+    roles = roles_of(sample)
+    bpy.ops.fabrik.pin(bone=roles.hands[0], kind="BOTH")
+    start = {name: head_of(sample, name) for name in roles.ends}
+    turned = sample.pose.bones[roles.hands[0]].matrix.copy()
+    drag(sample, roles.hands[0], Vector((0.1, -0.2, -0.3)))
+    for foot in roles.feet:
+        assert (head_of(sample, foot) - start[foot]).length < 1e-4
+    moved = head_of(sample, roles.hands[0]) - start[roles.hands[0]]
+    assert (moved - Vector((0.1, -0.2, -0.3))).length < 1e-3
+    assert turn_between(sample, roles.hands[0], turned) < 1e-3
+
+
 def test_any_other_bone_is_dragged_at_its_tail(sample: Any) -> None:
     roles = pin_feet(sample)
     start = tail_of(sample, roles.chest)

@@ -1,0 +1,98 @@
+"""The bones that are pinned during a drag, and what a pinned or dragged bone means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import bpy
+
+from fabrik_solver.core.vectors import Vec, dot
+
+from ...blender.access import pose_bones
+from ...blender.skeleton import vector
+from .carriers import Carriers
+from .roles import STANDING, Roles
+from .settings import BOTH, pinned_bone, pins_of
+from .targets import PosedChain
+
+FULL: Final[Vec] = (1.0, 1.0, 1.0)
+
+
+class Pin:
+    """A bone that is pinned during a drag.
+
+    Attributes:
+        bone: The index of the bone.
+        is_oriented: Whether its rotation is pinned too.
+        location_weights: How strictly its location is, along the axes of the armature.
+        rotation_weights: How strictly its rotation is, about them.
+    """
+
+    def __init__(
+        self,
+        bone: int,
+        is_oriented: bool,
+        location_weights: Vec = FULL,
+        rotation_weights: Vec = FULL,
+    ) -> None:
+        self.bone = bone
+        self.is_oriented = is_oriented
+        self.location_weights = location_weights
+        self.rotation_weights = rotation_weights
+
+
+def meant_bone(
+    armature: bpy.types.Object,
+    roles: Roles,
+    carriers: Carriers,
+    chains: Sequence[PosedChain],
+    bone: str,
+) -> int:
+    """Return the bone that is dragged or pinned by another one: a target means its hand or foot."""
+    index = carriers.rig.index
+    named = index[roles.named(bone)]
+    for chain in chains:
+        target = chain.target
+        if target is None or (target.object, target.bone) != (armature, named):
+            continue
+        last = chain.bones[-1]
+        ends = [index[name] for name in roles.ends if carriers.carries(last, index[name])]
+        return min(ends, key=lambda end: len(carriers.up(end)), default=last)
+    return named
+
+
+def pins_in(
+    armature: bpy.types.Object,
+    roles: Roles,
+    carriers: Carriers,
+    chains: Sequence[PosedChain],
+    dragged: int,
+) -> list[Pin]:
+    """Return what is pinned; if nothing else than the dragged bone is, the feet that stand."""
+    index = carriers.rig.index
+    pins = [
+        Pin(
+            meant_bone(armature, roles, carriers, chains, name),
+            pin.kind == BOTH,
+            vector(pin.location_weights),
+            vector(pin.rotation_weights),
+        )
+        for pin in pins_of(armature)
+        if (name := pinned_bone(armature, pin))
+    ]
+    if all(pin.bone == dragged for pin in pins):
+        feet = [index[name] for name in standing_feet(armature, roles)]
+        pins += [Pin(foot, True) for foot in feet if foot != dragged]
+    return pins
+
+
+def standing_feet(armature: bpy.types.Object, roles: Roles) -> list[str]:
+    """Return the feet that are about as low as the lowest one."""
+    bones, up = pose_bones(armature), roles.up
+    lowest: dict[str, float] = {}
+    for name in roles.feet:
+        below = (bones[name], *bones[name].children_recursive)
+        lowest[name] = min(dot(vector(end), up) for one in below for end in (one.head, one.tail))
+    floor = min(lowest.values(), default=0.0) + STANDING * roles.size
+    return [name for name, height in lowest.items() if height <= floor]

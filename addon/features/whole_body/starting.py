@@ -1,0 +1,50 @@
+"""When a drag is one of the whole body."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...blender.character import recognizing_once
+from ...blender.errors import ProblemError
+from ...blender.refusals import rest_problem
+from ...blender.skeleton import skeleton_of
+from .body import root_of
+from .carriers import Carriers
+from .dragging import WholeBodyDrag
+from .pinning import meant_bone
+from .roles import roles_of
+from .settings import pinned_bone, pins_of
+from .targets import posed_chains
+
+
+def begin(armature: bpy.types.Object, bone: str, whole_body: bool) -> WholeBodyDrag | None:
+    """Start dragging a bone with the whole body, if bones are pinned or it is asked for.
+
+    Raises:
+        ProblemError: If it cannot be dragged.
+    """
+    pinned = any(pinned_bone(armature, pin) for pin in pins_of(armature))
+    if not pinned and not whole_body:
+        return None
+    if problem := rest_problem(armature):
+        raise ProblemError(problem)
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    with recognizing_once():
+        if not _is_of_body(depsgraph, armature, bone):
+            return None
+        return WholeBodyDrag(depsgraph, armature, bone)
+
+
+def _is_of_body(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone: str) -> bool:
+    """Return whether a bone, or what it controls, belongs to the character or carries it."""
+    shown, rig = armature.evaluated_get(depsgraph), skeleton_of(armature)
+    roles = roles_of(armature, shown)
+    ends = [rig.index[name] for name in roles.ends]
+    if not ends or not roles.hips:
+        return True
+    if roles.controls:  # While limbs are in IK, they do not hang on the body.
+        return bone in roles.controls or roles.named(bone) != bone
+    carriers = Carriers(rig, shown)
+    meant = meant_bone(armature, roles, carriers, posed_chains(depsgraph, armature), bone)
+    root = root_of(carriers, roles, ends)
+    return carriers.carries(root, meant) or carriers.carries(meant, root)
