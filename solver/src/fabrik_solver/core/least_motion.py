@@ -15,6 +15,7 @@ from math import sqrt
 from typing import Final, final
 
 from .articulation import (
+    PINNED,
     SOFT,
     TARGET,
     Articulation,
@@ -45,7 +46,7 @@ from .vectors import (
 STAGES: list[float] = [1e-4, 1e-2, 1.0]
 """What the largest forces are multiplied with, one after the other."""
 
-STEPS: Final = 30
+STEPS: Final = 60
 """The largest number of steps in a stage."""
 
 HALVINGS: Final = 4
@@ -66,7 +67,7 @@ FIRM: Final = 10.0
 ROUGH: Final = 1e-2
 """A gain below this share of the energy ends a stage that is not the last."""
 
-FINE: Final = 1e-6
+FINE: Final = 1e-5
 """A gain below this, in radians², ends the last stage."""
 
 X: Vec = (1.0, 0.0, 0.0)
@@ -163,7 +164,20 @@ class Search:
             self._balance = FORCES[TARGET] * stage
             is_last = stage == STAGES[-1]
             pose = self._settle(pose, 0.0 if is_last else ROUGH, FINE)
-        return pose
+        return self._pinned(pose)
+
+    def _pinned(self, pose: Placement) -> Placement:
+        """Return a pose with its pins put back, as a search out of reach may end on its way."""
+        self._linearize(pose)
+        self._factorize(0.0)
+        count = len(self.body.joints)
+        forces: list[Vec] = [ORIGIN] * count
+        torques: list[Vec] = [ORIGIN] * count
+        for spring in self.springs:
+            if spring.rank == PINNED:
+                self._pull(spring, spring.miss, forces, torques)
+        pulled = self._gathered(pose, forces, torques)
+        return self._moved(pose, self._solved([-value for value in pulled]))
 
     def _settle(self, pose: Placement, rough: float, fine: float) -> Placement:
         """Return the pose in which the springs of a stage pull no more."""
@@ -191,11 +205,16 @@ class Search:
         self._blocked = [[] for _ in self.body.joints]
         while True:
             gradient = self._linearize(pose)
-            while not self._system.factorize(damping):
-                damping = max(FIRM * damping, 1.0)
+            damping = self._factorize(damping)
             step = self._solved(gradient)
             if not self._leaves(pose, step):
                 return step
+
+    def _factorize(self, damping: float) -> float:
+        """Factorize the system with at least a damping; return the one that it needed."""
+        while not self._system.factorize(damping):
+            damping = max(FIRM * damping, 1.0)
+        return damping
 
     def _descend(
         self, pose: Placement, step: list[float], lowest: float
