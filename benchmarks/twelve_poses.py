@@ -170,7 +170,7 @@ class Stage:
             middle = Vector((0.0, 0.0, floor + 0.5 * (top - floor)))
             camera.location = middle + back * 8.0 * (top - floor)
             camera.rotation_euler = (-back).to_track_quat("-Z", "Y").to_euler()
-            camera.data.ortho_scale = 1.75 * (top - floor)
+            camera.data.ortho_scale = 1.45 * (top - floor)
             both.paste(picture_of(scene, (PIXELS, PIXELS), 6), (at * PIXELS, 0))
         return both
 

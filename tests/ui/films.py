@@ -560,22 +560,27 @@ def bodies(window: Window) -> Path:
 
 
 def whole_body(window: Window) -> Path:
-    """Pin the feet of a downloaded character with P, then drag its hand and its hips."""
-    stage(window, "prepare_downloaded()")
-    window.ask("look_at((0.0, 0.0, 0.85), 5.0, 20, 8); take_tool('fabrik.drag')")
+    """Pin the feet of the wooden figure with P, then drag a hand and the pelvis."""
+    stage(window, "prepare_film('body')", sample="humanoid")
+    rig = "bpy.data.objects['Rig']"
+    window.ask(f"[setattr(item, 'enabled', False) for item in {rig}.fabrik.constraints]")
+    window.ask(f"bpy.context.view_layer.objects.active = {rig}")
+    window.ask("bpy.ops.object.mode_set(mode='POSE')")
+    window.ask("look_at((0.1, 0, 1.0), 4.4, 15, 8); take_tool('fabrik.drag')")
     window.settled()
     film = Film(window)
-    for foot in ("mixamorig:LeftFoot", "mixamorig:RightFoot"):
-        window.move(seen(window, f"middle('Downloaded', {foot!r})"))
+    for foot in ("Foot.L", "Foot.R"):
+        window.move(seen(window, f"middle('Rig', {foot!r})"))
         window.key("p")
         window.key("p")
         window.settled()
         film.take(4)
     for bone, ways in (
-        ("mixamorig:LeftHand", ((60, 90), (-40, 230), (60, -120))),
-        ("mixamorig:Hips", ((-20, 90), (10, 30))),
+        ("Hand.L", ((70, -160), (90, 20))),
+        ("Pelvis", ((-30, 20), (0, 45))),
+        ("Hand.R", ((-50, -130),)),
     ):
-        x, y = seen(window, f"middle('Downloaded', {bone!r})")
+        x, y = seen(window, f"middle('Rig', {bone!r})")
         window.move((x, y))
         window.settled()
         film.take(3)
