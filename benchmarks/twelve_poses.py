@@ -26,6 +26,10 @@ import addon  # noqa: E402
 from addon.blender.character import Character, character_of  # noqa: E402
 from samples.pictures import picture_of  # noqa: E402
 
+OPS: Any = bpy.ops
+CONTEXT: Any = bpy.context
+DATA: Any = bpy.data
+
 Way = tuple[float, float, float]
 Drag = tuple[str, Way]
 
@@ -69,23 +73,23 @@ class Stage:
     """A character in its rest pose, and what its bones are."""
 
     def __init__(self, path: Path) -> None:
-        bpy.ops.wm.read_factory_settings(use_empty=True)
+        OPS.wm.read_factory_settings(use_empty=True)
         if path.suffix == ".blend":
-            bpy.ops.wm.open_mainfile(filepath=str(path))
+            OPS.wm.open_mainfile(filepath=str(path))
         elif path.suffix == ".fbx":
-            bpy.ops.import_scene.fbx(filepath=str(path))
+            OPS.import_scene.fbx(filepath=str(path))
         else:
-            bpy.ops.import_scene.gltf(filepath=str(path))
-        rigs = [ob for ob in bpy.context.scene.objects if ob.type == "ARMATURE"]
+            OPS.import_scene.gltf(filepath=str(path))
+        rigs = [ob for ob in CONTEXT.scene.objects if ob.type == "ARMATURE"]
         self.rig: Any = max(rigs, key=lambda ob: len(ob.pose.bones))
         if self.rig.animation_data is not None:
             self.rig.animation_data_clear()
         for bone in self.rig.pose.bones:
             bone.matrix_basis.identity()
-        bpy.context.view_layer.objects.active = self.rig
+        CONTEXT.view_layer.objects.active = self.rig
         self.rig.select_set(True)
-        bpy.ops.object.mode_set(mode="POSE")
-        bpy.context.view_layer.update()
+        OPS.object.mode_set(mode="POSE")
+        CONTEXT.view_layer.update()
         self.character: Character = character_of(self.rig)
         self.limbs: dict[str, tuple[str, str]] = {}
         names, anatomy = self.character.names, self.character.anatomy
@@ -97,7 +101,7 @@ class Stage:
         self.hips, self.skull = names[anatomy.hips], names[anatomy.head]
         heights = [
             (ob.matrix_world @ Vector(corner)).z
-            for ob in bpy.context.scene.objects
+            for ob in CONTEXT.scene.objects
             if ob.type == "MESH" and ob.find_armature() is not None
             for corner in ob.bound_box
         ]
@@ -105,7 +109,7 @@ class Stage:
 
     def head(self, bone: str) -> Vector:
         """Return the head of a bone, in world space."""
-        shown = self.rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        shown = self.rig.evaluated_get(CONTEXT.evaluated_depsgraph_get())
         return shown.matrix_world @ shown.pose.bones[bone].head
 
     @property
@@ -142,8 +146,8 @@ class Stage:
     def drag(self, what: str, way: Way) -> float:
         """Drag with the whole body; return by how much that missed."""
         bone, there = self.place(what, way)
-        bpy.ops.fabrik.drag(bone=bone, value=there - self.head(bone))
-        bpy.context.view_layer.update()
+        OPS.fabrik.drag(bone=bone, value=there - self.head(bone))
+        CONTEXT.view_layer.update()
         return (self.head(bone) - there).length / self.character.size
 
     def drag_alone(self, what: str, way: Way) -> None:
@@ -154,16 +158,16 @@ class Stage:
             owner.select = bone.name == name
         self.rig.data.bones.active = self.rig.data.bones[name]
         self.rig.pose.use_auto_ik = True
-        bpy.ops.transform.translate(value=there - self.head(name))
-        bpy.context.view_layer.update()
+        OPS.transform.translate(value=there - self.head(name))
+        CONTEXT.view_layer.update()
 
     def picture(self) -> Image.Image:
         """Return the character from the front and from its left."""
-        scene = bpy.context.scene
+        scene = CONTEXT.scene
         floor, top = self.floor, self.top
-        if "Floor" not in bpy.data.objects:
+        if "Floor" not in DATA.objects:
             _light(scene, floor, top - floor)
-        camera = bpy.data.objects["Eye"]
+        camera = DATA.objects["Eye"]
         both = Image.new("RGB", (2 * PIXELS, PIXELS))
         for at, view in enumerate(((0.35, -1.0, 0.15), (1.0, -0.15, 0.1))):
             back = Vector(view).normalized()
@@ -177,20 +181,20 @@ class Stage:
 
 def _light(scene: Any, floor: float, height: float) -> None:
     """Add a floor, a sun, and the camera ``Eye``."""
-    world = bpy.data.worlds.new("Sky")
+    world = DATA.worlds.new("Sky")
     world.use_nodes = True
     world.node_tree.nodes["Background"].inputs[0].default_value = (0.8, 0.85, 0.9, 1.0)
     scene.world = world
-    sun = bpy.data.objects.new("Sun", bpy.data.lights.new("Sun", "SUN"))
+    sun = DATA.objects.new("Sun", DATA.lights.new("Sun", "SUN"))
     sun.data.energy = 3.0
     sun.rotation_euler = (0.7, 0.3, 0.3)
-    eye = bpy.data.objects.new("Eye", bpy.data.cameras.new("Eye"))
+    eye = DATA.objects.new("Eye", DATA.cameras.new("Eye"))
     eye.data.type = "ORTHO"
     size = 6.0 * height
-    mesh = bpy.data.meshes.new("Floor")
+    mesh = DATA.meshes.new("Floor")
     square = [(-size, -size, 0.0), (size, -size, 0.0), (size, size, 0.0), (-size, size, 0.0)]
     mesh.from_pydata(square, [], [(0, 1, 2, 3)])
-    ground = bpy.data.objects.new("Floor", mesh)
+    ground = DATA.objects.new("Floor", mesh)
     ground.location.z = floor
     for ob in (sun, eye, ground):
         scene.collection.objects.link(ob)
@@ -206,12 +210,12 @@ def sheet(path: Path, names: list[str]) -> Image.Image:
         at = number % columns * size[0], number // columns * size[1]
         stage = Stage(path)
         for foot in ("foot.L", "foot.R"):
-            bpy.ops.fabrik.pin(bone=stage.limbs[foot][1], kind="BOTH")
+            OPS.fabrik.pin(bone=stage.limbs[foot][1], kind="BOTH")
         misses = []
         for what, way in POSES[name]:
             misses.append(stage.drag(what, way))
             if name in STAYING and what.startswith("hand"):
-                bpy.ops.fabrik.pin(bone=stage.limbs[what][1], kind="LOCATION")
+                OPS.fabrik.pin(bone=stage.limbs[what][1], kind="LOCATION")
         print(f"{name}: missed by", *(f"{miss:.3f}" for miss in misses))
         whole.paste(stage.picture(), (at[0], at[1] + 16))
         stage = Stage(path)
