@@ -8,8 +8,18 @@ from typing import Any, Final
 
 import bpy
 
-from fabrik_solver import WHOLE, Frame, Hinge, Local, bone_frame, inverse, point_in
-from fabrik_solver.core.bones import head_in_parent, inherited_axes, moved_location
+from fabrik_solver import (
+    WHOLE,
+    Frame,
+    Hinge,
+    Local,
+    bone_frame,
+    head_in_parent,
+    inherited_axes,
+    inverse,
+    moved_location,
+    point_in,
+)
 from fabrik_solver.core.vectors import (
     IDENTITY,
     ORIGIN,

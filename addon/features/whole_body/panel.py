@@ -8,8 +8,8 @@ from typing import Any, cast
 import bpy
 
 from fabrik_solver import point_in
-from fabrik_solver.core.support import convex_hull
 from fabrik_solver.core.vectors import Vec, add, any_perpendicular, cross, dot, scaled
+from fabrik_solver.core.whole_body import convex_hull
 
 from ...blender.access import pose_bones
 from ...blender.errors import report_once

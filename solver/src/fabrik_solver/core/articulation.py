@@ -273,7 +273,7 @@ class Articulation:
         for index in self.order:
             if self.is_sharing(index):
                 self.follower[joints[index].follows] = index
-        self.mass = sum(joint.mass for joint in joints)
+        self.mass = sum([joint.mass for joint in joints])
 
     def inward(self, point: Vec) -> Vec:
         """Return a point of the space in sizes of the body."""

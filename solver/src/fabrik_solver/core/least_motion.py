@@ -556,4 +556,4 @@ class Search:
 
 
 def _product(a: list[float], b: list[float]) -> float:
-    return sum(x * y for x, y in zip(a, b, strict=True))
+    return sum([x * y for x, y in zip(a, b, strict=True)])

@@ -23,6 +23,7 @@ from .articulation import (
 )
 from .least_motion import Search
 from .springs import Spring
+from .support import convex_hull
 from .vectors import ORIGIN, Quat, Vec, dot, length, quat_product, scaled, sub
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "WholeBodyGoal",
     "WholeBodyJoint",
     "WholeBodyPose",
+    "convex_hull",
 ]
 
 
