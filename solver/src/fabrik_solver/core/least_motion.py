@@ -67,8 +67,11 @@ FIRM: Final = 10.0
 ROUGH: Final = 1e-2
 """A gain below this share of the energy ends a stage that is not the last."""
 
+SMALL: Final = 1e-5
+"""The same of the last one: out of reach the energy is large, and nobody sees what is left."""
+
 FINE: Final = 1e-5
-"""A gain below this, in radians², ends the last stage."""
+"""A gain below this, in radians², ends any stage."""
 
 X: Vec = (1.0, 0.0, 0.0)
 Y: Vec = (0.0, 1.0, 0.0)
@@ -162,8 +165,7 @@ class Search:
             for spring in self.springs:
                 spring.stretch(stage)
             self._balance = FORCES[TARGET] * stage
-            is_last = stage == STAGES[-1]
-            pose = self._settle(pose, 0.0 if is_last else ROUGH, FINE)
+            pose = self._settle(pose, SMALL if stage == STAGES[-1] else ROUGH)
         return self._pinned(pose)
 
     def _pinned(self, pose: Placement) -> Placement:
@@ -179,8 +181,13 @@ class Search:
         pulled = self._gathered(pose, forces, torques)
         return self._moved(pose, self._solved([-value for value in pulled]))
 
-    def _settle(self, pose: Placement, rough: float, fine: float) -> Placement:
-        """Return the pose in which the springs of a stage pull no more."""
+    def _settle(self, pose: Placement, enough: float) -> Placement:
+        """Return the pose in which the springs of a stage pull no more.
+
+        Args:
+            pose: The pose to begin from.
+            enough: The share of the energy that a step has to gain for another one.
+        """
         lowest = self._energy(pose)
         damping = 0.0
         for _ in range(STEPS):
@@ -192,7 +199,7 @@ class Search:
                 gain = lowest - reached
                 pose, lowest = after, reached
                 damping *= 0.1
-                if size < DONE or gain < max(fine, rough * lowest):
+                if size < DONE or gain < FINE + enough * lowest:
                     break
             elif size < DONE:
                 break
