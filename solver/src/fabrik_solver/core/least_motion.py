@@ -409,10 +409,14 @@ class Search:
         stiffness = body.stiffness_of(joint)
         gradient[index] += stiffness * dot(change, body.strain_of(pose, joint))
         row = system.rows[index]
+        is_there = False
         for k, other in enumerate(system.chains[index]):
             owner = system.owners[other]
             if owner == joint:
+                is_there = True
                 row[k] += stiffness * dot(change, grown[other])
+            elif is_there:
+                break
             elif body.follower[owner] == joint and system.is_rotation(other):
                 x, _, z = grown[other]
                 row[k] -= stiffness * dot(change, body.shared(joint, (x, 0.0, z)))
