@@ -128,6 +128,7 @@ class Search:
         "_balance",
         "_blocked",
         "_corners",
+        "_damping",
         "_lean",
         "_system",
         "_up",
@@ -141,6 +142,7 @@ class Search:
     _balance: float
     _blocked: list[list[Vec]]
     _corners: list[Vec]
+    _damping: float
     _lean: Lean | None
     _system: JointSystem
     _up: Vec
@@ -155,6 +157,7 @@ class Search:
         self._corners = list(corners) if body.mass > 0.0 else []
         self._up = up
         self._balance = 0.0
+        self._damping = 0.0
         self._lean = None
         self._blocked = []
         self._system = JointSystem()
@@ -193,12 +196,13 @@ class Search:
         for _ in range(STEPS):
             self.steps += 1
             step = self._step(pose, damping)
+            damping = self._damping
             size = self._largest(step)
             after, reached = self._descend(pose, step, lowest)
             if reached < lowest:
                 gain = lowest - reached
                 pose, lowest = after, reached
-                damping *= 0.1
+                damping = 0.1 * damping if damping > 0.01 else 0.0
                 if size < DONE or gain < FINE + enough * lowest:
                     break
             elif size < DONE:
@@ -212,16 +216,16 @@ class Search:
         self._blocked = [[] for _ in self.body.joints]
         while True:
             gradient = self._linearize(pose)
-            damping = self._factorize(damping)
+            self._factorize(damping)
             step = self._solved(gradient)
             if not self._leaves(pose, step):
                 return step
 
-    def _factorize(self, damping: float) -> float:
-        """Factorize the system with at least a damping; return the one that it needed."""
+    def _factorize(self, damping: float) -> None:
+        """Factorize the system with a damping, or the least that it needs above that."""
         while not self._system.factorize(damping):
             damping = max(FIRM * damping, 1.0)
-        return damping
+        self._damping = damping
 
     def _descend(
         self, pose: Placement, step: list[float], lowest: float
