@@ -60,7 +60,7 @@ class FabrikWholeBody(bpy.types.PropertyGroup):
     """How the body follows a bone that is dragged."""
 
     use_balance: bool = defined(
-        "Balance", "Keep the center of mass above what is pinned", **OPTIONS
+        "Keep Balance", "Keep the center of mass above what is pinned", **OPTIONS
     )
     clavicle: float = defined(
         "Clavicle",
