@@ -1,7 +1,7 @@
 """Whole bodies: goals by rank, least motion, limits, balance, and that only the press counts."""
 
 from collections.abc import Callable, Sequence
-from math import cos, degrees, hypot, pi, radians, sin
+from math import cos, degrees, hypot, inf, nan, pi, radians, sin
 from random import Random
 
 import pytest
@@ -457,6 +457,15 @@ def test_turning_and_scaling_the_world_does_the_same_to_the_answer(
     other = WholeBody(joints).solve(moved)
     for one, two in zip(pose.turns, other.turns, strict=True):
         assert quat_angle(one, two) < 1e-4
+
+
+@pytest.mark.parametrize("number", [inf, -inf, nan, 1.79e308])
+def test_a_goal_that_is_no_place_is_refused(number: float) -> None:
+    body = Figurine()
+    goals = body.drag("Forearm.L", ORIGIN)
+    goals[-1].location = (0.0, number, 0.0)
+    with pytest.raises(OverflowError, match="not finite"):
+        body.solve(goals)
 
 
 def test_a_body_is_refused_that_is_none() -> None:

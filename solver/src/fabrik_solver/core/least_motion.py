@@ -11,7 +11,7 @@ is corrected once in each step. Limits that a step would leave are held while it
 """
 
 from collections.abc import Sequence
-from math import sqrt
+from math import inf, sqrt
 from typing import Final, final
 
 from .articulation import (
@@ -222,9 +222,15 @@ class Search:
                 return step
 
     def _factorize(self, damping: float) -> None:
-        """Factorize the system with a damping, or the least that it needs above that."""
+        """Factorize the system with a damping, or the least that it needs above that.
+
+        Raises:
+            OverflowError: If there is none, as a number is not finite.
+        """
         while not self._system.factorize(damping):
             damping = max(FIRM * damping, 1.0)
+            if damping == inf:
+                raise OverflowError("a goal is not finite, or too far away")
         self._damping = damping
 
     def _descend(

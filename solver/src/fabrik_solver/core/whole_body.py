@@ -136,6 +136,7 @@ class WholeBody:
 
         Raises:
             ValueError: If the body has no size.
+            OverflowError: If a number is not finite.
         """
         origin = self.joints[0].head
         points = [joint.head for joint in self.joints] + [goal.point for goal in goals]
