@@ -8,6 +8,7 @@ from typing import Any
 import bpy
 
 from fabrik_solver.core.vectors import Vec
+from fabrik_solver.core.whole_body import Support
 
 from ...blender.session import part
 from ...blender.skeleton import skeleton_of, vector
@@ -56,12 +57,13 @@ def centre_of_mass(bones: Any, roles: Roles) -> Vec | None:
     return x, y, z
 
 
-def support_of(bones: Any, pinned: Iterable[str]) -> list[Vec]:
+def support_of(bones: Any, pinned: Iterable[str], up: Vec) -> Support:
     """Return what a body stands on, in the space of the armature: pinned bones and those below."""
-    return [
+    corners = [
         vector(end)
         for name in pinned
         if name in bones
         for bone in (bones[name], *bones[name].children_recursive)
         for end in (bone.head, bone.tail)
     ]
+    return Support(corners, up)

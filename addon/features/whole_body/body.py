@@ -39,7 +39,7 @@ from fabrik_solver.core.vectors import (
 )
 from fabrik_solver.core.whole_body import (
     DRAGGED,
-    Balance,
+    Support,
     WholeBody,
     WholeBodyGoal,
     WholeBodyJoint,
@@ -317,7 +317,7 @@ class PosedBody:
         self,
         body: WholeBody,
         wanted: Sequence[Wanted],
-        balance: Balance | None,
+        support: Support | None,
         write: Callable[[WholeBodyPose], None],
     ) -> WholeBodyPose:
         """Write the pose in which the goals are met as Blender computes it, and return it.
@@ -326,7 +326,7 @@ class PosedBody:
         it misses them.
         """
         shifts = [ORIGIN] * len(wanted)
-        pose = body.solve([one.goal for one in wanted], balance)
+        pose = body.solve([one.goal for one in wanted], support)
         for _ in range(ROUNDS - 1 if self._is_exact else MEASURED):
             missed = self._missed(self._frames_of(pose, write), pose, wanted)
             pairs = zip(missed, shifts, strict=True)
@@ -334,7 +334,7 @@ class PosedBody:
                 break
             shifts = missed
             pairs = zip(wanted, shifts, strict=True)
-            pose = body.solve([_shifted(one.goal, shift) for one, shift in pairs], balance)
+            pose = body.solve([_shifted(one.goal, shift) for one, shift in pairs], support)
         write(pose)
         return pose
 

@@ -25,7 +25,6 @@ from fabrik_solver.core.whole_body import (
     PINNED,
     SOFT,
     TARGET,
-    Balance,
     WholeBodyGoal,
     WholeBodyPose,
 )
@@ -148,7 +147,7 @@ class WholeBodyDrag:
         bone_axes = matrix3(evaluated.matrix_world @ pose_bones(evaluated)[self._bone].matrix)
         self.axes = orthonormalize(bone_axes) or IDENTITY
         names = [rig.names[pin.bone] for pin in self._pins if pin.bone != self._bone]
-        self._support = support_of(pose_bones(evaluated), names)
+        self._support = support_of(pose_bones(evaluated), names, self._roles.up)
         self._held = self._goals()
         self._staying = self._independent()
 
@@ -252,7 +251,12 @@ class WholeBodyDrag:
         goal = WholeBodyGoal(joint, start, DRAGGED, location=there)
         try:
             wanted = [Wanted(self._bone, goal), *self._held]
-            pose = posed.pose(self._body, wanted, self._balance(), self._write)
+            pose = posed.pose(
+                self._body,
+                wanted,
+                self._support if body_settings(self.object).use_balance else None,
+                self._write,
+            )
         except (ValueError, ArithmeticError):
             raise ProblemError("Too far away (single precision overflows): drag less far") from None
         self.state = "REACHED" if pose.misses[0] <= REACHED * posed.size else "OUT_OF_REACH"
@@ -283,12 +287,6 @@ class WholeBodyDrag:
         """Return a rotation of the space of the armature in world space."""
         w, x, y, z = self._turn
         return quat_product(quat_product(self._turn, change), (w, -x, -y, -z))
-
-    def _balance(self) -> Balance | None:
-        """Return what the centre of mass stays above; None if it need not."""
-        if not self._support or not body_settings(self.object).use_balance:
-            return None
-        return Balance(self._support, self._roles.up)
 
     def confirm(self) -> str:
         """Keep the pose, and key it if auto-keying is on; return a note, which is empty here.

@@ -8,8 +8,7 @@ from typing import Any, cast
 import bpy
 
 from fabrik_solver import point_in
-from fabrik_solver.core.vectors import Vec, add, any_perpendicular, cross, dot, scaled
-from fabrik_solver.core.whole_body import convex_hull
+from fabrik_solver.core.vectors import Vec
 
 from ...blender.access import pose_bones
 from ...blender.errors import report_once
@@ -99,21 +98,12 @@ def shown_balance(context: bpy.types.Context) -> tuple[Vec, Vec, list[Vec]] | No
     armature, shown = seen
     world, bones = matrix_frame(shown.matrix_world), pose_bones(shown)
     roles = known_roles(armature, shown)
-    corners = support_of(
-        bones, [roles.named(pinned_bone(armature, pin)) for pin in pins_of(armature)]
-    )
-    centre = centre_of_mass(bones, roles)
-    if centre is None or not corners:
+    pinned = [roles.named(pinned_bone(armature, pin)) for pin in pins_of(armature)]
+    support, centre = support_of(bones, pinned, roles.up), centre_of_mass(bones, roles)
+    area = support.area()
+    if centre is None or not area:
         return None
-    up = roles.up
-    floor = min(dot(corner, up) for corner in corners)
-    across = any_perpendicular(up)
-    along = cross(up, across)
-    hull = convex_hull([(dot(corner, across), dot(corner, along)) for corner in corners])
-    level = scaled(up, floor)
-    area = [add(level, add(scaled(across, x), scaled(along, y))) for x, y in hull]
-    below = add(centre, scaled(up, floor - dot(centre, up)))
-    places = [point_in(world, place) for place in (centre, below, *area)]
+    places = [point_in(world, place) for place in (centre, support.below(centre), *area)]
     return places[0], places[1], places[2:]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrik_solver.core.limits import Cone, Hinge, Limit
-from fabrik_solver.core.support import convex_hull, outside
+from fabrik_solver.core.support import Support
 from fabrik_solver.core.vectors import (
     ORIGIN,
     QUAT_IDENTITY,
@@ -30,7 +30,6 @@ from fabrik_solver.core.whole_body import (
     PINNED,
     SOFT,
     TARGET,
-    Balance,
     WholeBody,
     WholeBodyGoal,
     WholeBodyJoint,
@@ -154,9 +153,9 @@ class Figurine:
         return [*pins, self.goal(name, DRAGGED, way)]
 
     def solve(
-        self, goals: Sequence[WholeBodyGoal], balance: Balance | None = None
+        self, goals: Sequence[WholeBodyGoal], support: Support | None = None
     ) -> WholeBodyPose:
-        return WholeBody(self.joints).solve(goals, balance)
+        return WholeBody(self.joints).solve(goals, support)
 
 
 def way_of(random: Random, least: float, most: float) -> Vec:
@@ -379,15 +378,15 @@ def test_weights_about_the_axes_let_a_hand_turn_about_one() -> None:
 def test_the_centre_of_mass_stays_above_the_feet_if_that_is_asked(figure: Figure) -> None:
     body = Figurine()
     corners = [(x, y, 0.0) for x in (-0.26, 0.26) for y in (-0.15, 0.1)]
-    balance = Balance(corners, UP)
+    support = Support(corners, UP)
     left: list[float] = []
     for way in ((0.6, 0.0, 0.0), (0.0, -0.6, -0.2), (0.2, -0.4, -0.3)):
         goals = body.drag("Forearm.L", way)
-        free, held = body.solve(goals), body.solve(goals, balance)
+        free, held = body.solve(goals), body.solve(goals, support)
         assert free.centre is not None
         assert held.centre is not None
-        assert length(outside(free.centre, corners, UP)) > 0.02
-        left.append(length(outside(held.centre, corners, UP)))
+        assert length(support.outside(free.centre)) > 0.02
+        left.append(length(support.outside(held.centre)))
         assert max(held.misses) < 1e-4
     figure("centre of mass beside its support", f"{1e3 * max(left):.2f} mm")
     assert max(left) < 2e-3
@@ -403,15 +402,22 @@ def test_the_centre_of_mass_stays_above_the_feet_if_that_is_asked(figure: Figure
 )
 def test_the_way_from_the_support(place: Vec, way: Vec) -> None:
     square = [(0.0, 0.0, 0.0), (1.0, 1.0, 5.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.5, 0.5, 0.0)]
-    assert length(sub(outside(place, square, UP), way)) < 1e-12
+    assert length(sub(Support(square, UP).outside(place), way)) < 1e-12
 
 
 def test_a_support_may_be_one_point_or_a_line() -> None:
-    assert outside((3.0, 4.0, 1.0), [ORIGIN], UP) == pytest.approx((3.0, 4.0, 0.0))
+    assert Support([ORIGIN], UP).outside((3.0, 4.0, 1.0)) == pytest.approx((3.0, 4.0, 0.0))
     line = [ORIGIN, (0.0, 2.0, 0.0), (0.0, 1.0, 0.0)]
-    assert outside((1.0, 1.5, 0.0), line, UP) == pytest.approx((1.0, 0.0, 0.0))
-    assert outside((1.0, 1.5, 0.0), [], UP) == ORIGIN
-    assert len(convex_hull([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0), (0.5, 0.0)])) == 4
+    assert Support(line, UP).outside((1.0, 1.5, 0.0)) == pytest.approx((1.0, 0.0, 0.0))
+    assert Support([], UP).outside((1.0, 1.5, 0.0)) == ORIGIN
+
+
+def test_a_support_is_seen_on_its_lowest_level() -> None:
+    square = [(0.0, 0.0, 2.0), (1.0, 1.0, 5.0), (1.0, 0.0, 3.0), (0.0, 1.0, 2.0), (0.5, 0.5, 9.0)]
+    support = Support(square, UP)
+    assert sorted(support.area()) == [(x, y, 2.0) for x in (0.0, 1.0) for y in (0.0, 1.0)]
+    assert support.below((3.0, 4.0, 7.0)) == (3.0, 4.0, 2.0)
+    assert Support([], UP).area() == []
 
 
 angles = st.floats(-pi, pi)

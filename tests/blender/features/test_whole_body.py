@@ -31,7 +31,6 @@ from addon.features.whole_body.panel import shown_balance, shown_pins
 from addon.features.whole_body.roles import Roles, roles_of
 from addon.features.whole_body.settings import pin_kind, pins_of
 from addon.settings.joint_limits import limit_of
-from fabrik_solver.core.support import outside
 from fabrik_solver.core.vectors import QUAT_IDENTITY, quat_angle
 from fabrik_solver.core.whole_body import SOFT, WholeBody, WholeBodyJoint, WholeBodyPose
 
@@ -178,8 +177,8 @@ def efforts(drag: WholeBodyDrag, way: Vector) -> tuple[float, float] | None:
     posed = drag._posed
     found: list[tuple[float, float]] = []
 
-    def pose(body: Any, wanted: Any, balance: Any, write: Any) -> WholeBodyPose:
-        shown = body.solve([one.goal for one in wanted], balance)
+    def pose(body: Any, wanted: Any, support: Any, write: Any) -> WholeBodyPose:
+        shown = body.solve([one.goal for one in wanted], support)
         joints = [
             WholeBodyJoint(
                 joint.parent,
@@ -233,7 +232,8 @@ def test_balance_keeps_the_center_of_mass_above_the_feet(sample: Any) -> None:
         update()
         centre = centre_of_mass(sample.pose.bones, roles)
         assert centre is not None
-        return Vector(outside(centre, support_of(sample.pose.bones, roles.feet), roles.up)).length
+        support = support_of(sample.pose.bones, roles.feet, roles.up)
+        return Vector(support.outside(centre)).length
 
     start = head_of(sample, "Hand.L")
     dragged = start_of(sample, "Hand.L")

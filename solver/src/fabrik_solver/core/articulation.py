@@ -180,25 +180,6 @@ class WholeBodyGoal:
 
 
 @final
-class Balance:
-    """That the centre of mass stays above an area.
-
-    Attributes:
-        corners: What the body stands on; the area is the convex hull.
-        up: The unit direction up.
-    """
-
-    __slots__ = ("corners", "up")
-    corners: list[Vec]
-    up: Vec
-
-    def __init__(self, corners: Sequence[Vec], up: Vec) -> None:
-        """Take the corners and the direction."""
-        self.corners = list(corners)
-        self.up = up
-
-
-@final
 class Placement:
     """A pose of the body, as it is searched for.
 

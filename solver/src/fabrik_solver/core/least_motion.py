@@ -10,7 +10,6 @@ expected of them: it is tension that keeps a straight leg straight. What curvatu
 is corrected once in each step. Limits that a step would leave are held while it is found.
 """
 
-from collections.abc import Sequence
 from math import inf, sqrt
 from typing import Final, final
 
@@ -26,7 +25,7 @@ from .articulation import (
 from .joint_system import JointSystem
 from .limits import Hinge
 from .springs import FORCES, Spring, Stiffness, energy, rate
-from .support import outside
+from .support import Support
 from .vectors import (
     ORIGIN,
     Vec,
@@ -127,11 +126,10 @@ class Search:
     __slots__ = (
         "_balance",
         "_blocked",
-        "_corners",
         "_damping",
         "_lean",
+        "_support",
         "_system",
-        "_up",
         "body",
         "springs",
         "steps",
@@ -141,21 +139,17 @@ class Search:
     steps: int
     _balance: float
     _blocked: list[list[Vec]]
-    _corners: list[Vec]
     _damping: float
     _lean: Lean | None
+    _support: Support | None
     _system: JointSystem
-    _up: Vec
 
-    def __init__(
-        self, body: Articulation, springs: list[Spring], corners: Sequence[Vec], up: Vec
-    ) -> None:
-        """Take the bones, the springs, and the corners of what supports the body."""
+    def __init__(self, body: Articulation, springs: list[Spring], support: Support | None) -> None:
+        """Take the bones, the springs, and what the centre of mass stays above."""
         self.body = body
         self.springs = springs
         self.steps = 0
-        self._corners = list(corners) if body.mass > 0.0 else []
-        self._up = up
+        self._support = support if body.mass > 0.0 else None
         self._balance = 0.0
         self._damping = 0.0
         self._lean = None
@@ -271,8 +265,8 @@ class Search:
                 total += 0.5 * SLIDE * dot(moved, moved)
         for spring in self.springs:
             total += spring.energy(pose)
-        if self._corners:
-            way = outside(body.centre(pose), self._corners, self._up)
+        if self._support is not None:
+            way = self._support.outside(body.centre(pose))
             total += energy(length(way), self._balance, TARGET)
         return total
 
@@ -458,11 +452,11 @@ class Search:
 
     def _leaning(self, pose: Placement) -> Lean | None:
         """Return how the centre of mass has left what supports it; None if it has not."""
-        if not self._corners:
+        if self._support is None:
             return None
         body, system = self.body, self._system
         centre = body.centre(pose)
-        way = outside(centre, self._corners, self._up)
+        way = self._support.outside(centre)
         distance = length(way)
         if distance == 0.0:
             return None

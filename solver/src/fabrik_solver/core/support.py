@@ -1,51 +1,86 @@
 """The area on which a body stands, and how far its centre of mass is outside of it."""
 
 from collections.abc import Sequence
+from typing import final
 
 from .vectors import ORIGIN, Vec, add, any_perpendicular, cross, dot, scaled
 
 Point = tuple[float, float]
 
 
-def outside(place: Vec, corners: Sequence[Vec], up: Vec) -> Vec:
-    """Return the way from the area between some corners to a point, seen along ``up``.
+@final
+class Support:
+    """The area on which a body stands: the convex hull of some corners, seen along ``up``.
 
-    Args:
-        place: The point.
-        corners: The corners in any order; their convex hull is the area.
+    Attributes:
+        corners: The corners that were given, in any order.
         up: The unit direction along which everything is projected.
-
-    Returns:
-        A vector perpendicular to ``up``: zero above and below the area, or without corners.
     """
-    if not corners:
-        return ORIGIN
-    across = any_perpendicular(up)
-    along = cross(up, across)
-    x, y = dot(place, across), dot(place, along)
-    hull = convex_hull([(dot(corner, across), dot(corner, along)) for corner in corners])
-    nearest = hull[0]
-    least = (x - nearest[0]) ** 2 + (y - nearest[1]) ** 2
-    is_inside = len(hull) > 2
-    for index, (ax, ay) in enumerate(hull):
-        bx, by = hull[(index + 1) % len(hull)]
-        ex, ey = bx - ax, by - ay
-        if ex * (y - ay) - ey * (x - ax) < 0.0:
-            is_inside = False
-        square = ex * ex + ey * ey
-        share = 0.0
-        if square > 0.0:
-            share = min(1.0, max(0.0, (ex * (x - ax) + ey * (y - ay)) / square))
-        px, py = ax + share * ex, ay + share * ey
-        distance = (x - px) ** 2 + (y - py) ** 2
-        if distance < least:
-            least, nearest = distance, (px, py)
-    if is_inside:
-        return ORIGIN
-    return add(scaled(across, x - nearest[0]), scaled(along, y - nearest[1]))
+
+    __slots__ = ("_across", "_along", "_hull", "_level", "corners", "up")
+    corners: list[Vec]
+    up: Vec
+    _across: Vec
+    _along: Vec
+    _hull: list[Point]
+    _level: float
+
+    def __init__(self, corners: Sequence[Vec], up: Vec) -> None:
+        """Take the corners and the direction up."""
+        self.corners = list(corners)
+        self.up = up
+        self._across = any_perpendicular(up)
+        self._along = cross(up, self._across)
+        self._hull = _convex_hull([self._seen(corner) for corner in self.corners])
+        heights = [dot(corner, up) for corner in self.corners]
+        self._level = min(heights) if heights else 0.0
+
+    def outside(self, place: Vec) -> Vec:
+        """Return the way from the area to a point, perpendicular to ``up``.
+
+        It is zero above and below the area, or without corners.
+        """
+        hull = self._hull
+        if not hull:
+            return ORIGIN
+        x, y = self._seen(place)
+        nearest = hull[0]
+        least = (x - nearest[0]) ** 2 + (y - nearest[1]) ** 2
+        is_inside = len(hull) > 2
+        for index, (ax, ay) in enumerate(hull):
+            bx, by = hull[(index + 1) % len(hull)]
+            ex, ey = bx - ax, by - ay
+            if ex * (y - ay) - ey * (x - ax) < 0.0:
+                is_inside = False
+            square = ex * ex + ey * ey
+            share = 0.0
+            if square > 0.0:
+                share = min(1.0, max(0.0, (ex * (x - ax) + ey * (y - ay)) / square))
+            px, py = ax + share * ex, ay + share * ey
+            distance = (x - px) ** 2 + (y - py) ** 2
+            if distance < least:
+                least, nearest = distance, (px, py)
+        if is_inside:
+            return ORIGIN
+        return self._across_and_along(x - nearest[0], y - nearest[1])
+
+    def area(self) -> list[Vec]:
+        """Return the corners of the area, counter-clockwise, on the level of the lowest one."""
+        level = scaled(self.up, self._level)
+        return [add(level, self._across_and_along(x, y)) for x, y in self._hull]
+
+    def below(self, place: Vec) -> Vec:
+        """Return the point below or above another one that is on the level of the area."""
+        return add(place, scaled(self.up, self._level - dot(place, self.up)))
+
+    def _seen(self, place: Vec) -> Point:
+        return dot(place, self._across), dot(place, self._along)
+
+    def _across_and_along(self, x: float, y: float) -> Vec:
+        return add(scaled(self._across, x), scaled(self._along, y))
 
 
-def convex_hull(points: Sequence[Point]) -> list[Point]:
+def _convex_hull(points: Sequence[Point]) -> list[Point]:
     """Return the corners of the convex hull, counter-clockwise (Andrew's monotone chain)."""
     ordered = sorted(set(points))
     if len(ordered) < 3:

@@ -15,7 +15,6 @@ from .articulation import (
     SOFT,
     TARGET,
     Articulation,
-    Balance,
     Placement,
     WholeBodyGoal,
     WholeBodyJoint,
@@ -23,20 +22,19 @@ from .articulation import (
 )
 from .least_motion import Search
 from .springs import Spring
-from .support import convex_hull
-from .vectors import ORIGIN, Quat, Vec, dot, length, quat_product, scaled, sub
+from .support import Support
+from .vectors import Quat, Vec, dot, length, quat_product, scaled, sub
 
 __all__ = [
     "DRAGGED",
     "PINNED",
     "SOFT",
     "TARGET",
-    "Balance",
+    "Support",
     "WholeBody",
     "WholeBodyGoal",
     "WholeBodyJoint",
     "WholeBodyPose",
-    "convex_hull",
 ]
 
 
@@ -126,13 +124,13 @@ class WholeBody:
                 raise ValueError("a parent must come before its children")
 
     def solve(
-        self, goals: Sequence[WholeBodyGoal], balance: Balance | None = None
+        self, goals: Sequence[WholeBodyGoal], support: Support | None = None
     ) -> WholeBodyPose:
         """Return the pose with the least motion since the press in which the goals are met.
 
         Args:
             goals: What is wanted.
-            balance: What the centre of mass stays above, as a target; None if it may be anywhere.
+            support: What the centre of mass stays above, as a target; None if it may be anywhere.
 
         Raises:
             ValueError: If the body has no size.
@@ -152,11 +150,10 @@ class WholeBody:
                 springs.append(Spring(goal, body, None))
             if goal.rotation is not None:
                 springs.append(Spring(goal, body, goal.rotation))
-        corners: list[Vec] = []
-        up = ORIGIN
-        if balance is not None:
-            corners, up = [body.inward(corner) for corner in balance.corners], balance.up
-        search = Search(body, springs, corners, up)
+        inward = None
+        if support is not None:
+            inward = Support([body.inward(corner) for corner in support.corners], support.up)
+        search = Search(body, springs, inward)
         pose = search.run(body.start(ends))
         return _posed(body, goals, pose, search.steps)
 
