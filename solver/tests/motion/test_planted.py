@@ -9,7 +9,7 @@ from steps import UP, Steps, smoother, steps
 
 from fabrik_solver.core.vectors import Vec, add, length, quat_angle, rotate, sub
 from fabrik_solver.motion.contacts import BALL, FLAT, Contact, Part, Thresholds, contacts_of
-from fabrik_solver.motion.planted import FootLeg, Planted, Pose, Sole, rotation_vector, sole_of
+from fabrik_solver.motion.planted import FootLeg, Planted, Pose, Sole, sole_of
 
 
 def contacts_in(walk: Steps) -> list[Contact]:
@@ -206,13 +206,6 @@ def test_toes_stand_alone_in_a_run() -> None:
     )
     places = [point(planted.at(f, turned[f]), ball) for f in range(10, 21)]
     assert max(length(sub(a, b)) for a, b in pairwise(places)) < 1e-12
-
-
-def test_rotation_vector_takes_one_rotation_to_another() -> None:
-    a, b = (0.8, 0.6, 0.0, 0.0), (0.6, 0.8, 0.0, 0.0)
-    vector = rotation_vector(a, b)
-    assert vector[0] > 0.0 and abs(length(vector) - quat_angle(a, b)) < 1e-12
-    assert length(rotation_vector(a, (-0.8, -0.6, 0.0, 0.0))) < 1e-12
 
 
 def test_sole_is_that_of_most_frames() -> None:

@@ -5,7 +5,7 @@ are in sizes of the body, about its first root.
 """
 
 from collections.abc import Sequence
-from math import atan2, cos, sin, sqrt
+from math import atan2, cos, sin
 from typing import Final, final
 
 from .limits import Limit
@@ -19,6 +19,7 @@ from .vectors import (
     dot,
     length,
     quat_exp,
+    quat_log,
     quat_product,
     quat_unit,
     rotate,
@@ -368,10 +369,10 @@ class Articulation:
     def strain_of(self, pose: Placement, index: int) -> Vec:
         """Return the rotation of a joint that its stiffness resists, as a rotation vector."""
         joint = self.joints[index]
-        turn = rotation_vector(pose.turns[index])
+        turn = quat_log(pose.turns[index])
         if joint.follows < 0 or not self.moving[joint.follows]:
             return turn
-        x, _, z = rotation_vector(pose.turns[joint.follows])
+        x, _, z = quat_log(pose.turns[joint.follows])
         return sub(turn, self.shared(index, (x, 0.0, z)))
 
     def shared(self, index: int, swing: Vec) -> Vec:
@@ -381,19 +382,6 @@ class Articulation:
         w, x, y, z = joint.axes
         across = quat_product((w, -x, -y, -z), self.joints[joint.follows].axes)
         return scaled(rotate(across, swing), ratio)
-
-
-def rotation_vector(turn: Quat) -> Vec:
-    """Return the rotation vector of a unit quaternion, of a length of at most π."""
-    w, x, y, z = turn
-    sine = sqrt(x * x + y * y + z * z)
-    if sine < 1e-12:
-        share = 2.0 if w >= 0.0 else -2.0
-    elif w < 0.0:
-        share = -2.0 * atan2(sine, -w) / sine
-    else:
-        share = 2.0 * atan2(sine, w) / sine
-    return (x * share, y * share, z * share)
 
 
 def grown_by(turn: Vec, own: Vec) -> Vec:

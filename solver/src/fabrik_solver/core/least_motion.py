@@ -20,7 +20,6 @@ from .articulation import (
     Articulation,
     Placement,
     grown_by,
-    rotation_vector,
 )
 from .joint_system import JointSystem
 from .limits import Hinge
@@ -35,6 +34,7 @@ from .vectors import (
     dot,
     length,
     quat_exp,
+    quat_log,
     quat_product,
     quat_unit,
     rotate,
@@ -390,7 +390,7 @@ class Search:
                 system.rows[index][0] += SLIDE
                 grown.append(ORIGIN)
                 continue
-            turn = rotation_vector(pose.turns[owner])
+            turn = quat_log(pose.turns[owner])
             grown.append(grown_by(turn, axis))
             self._resist(pose, index, owner, grown[index], gradient, grown)
             follower = body.follower[owner]

@@ -3,8 +3,8 @@
 from math import sqrt
 from typing import Final, final
 
-from .articulation import SOFT, Articulation, Placement, WholeBodyGoal, rotation_vector
-from .vectors import ORIGIN, Quat, Vec, add, cross, quat_product, rotate, sub
+from .articulation import SOFT, Articulation, Placement, WholeBodyGoal
+from .vectors import ORIGIN, Quat, Vec, add, cross, quat_log, quat_product, rotate, sub
 
 FORCES: list[float] = [4e6, 2e5, 5e2]
 """The largest force of a spring of each rank but SOFT, in radians² per size of the body.
@@ -102,7 +102,7 @@ class Spring:
     def miss_of(self, pose: Placement) -> Vec:
         """Return the miss in a pose."""
         if self.is_rotation:
-            return rotation_vector(quat_product(pose.changes[self.joint], self._rotation))
+            return quat_log(quat_product(pose.changes[self.joint], self._rotation))
         return sub(self.point_of(pose), self._location)
 
     def energy(self, pose: Placement) -> float:

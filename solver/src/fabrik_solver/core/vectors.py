@@ -7,7 +7,7 @@ numbers are written out, and it is kept in an attribute or a variable rather tha
 """
 
 from collections.abc import Iterable
-from math import acos, asin, cos, hypot, sin, sqrt
+from math import acos, asin, atan2, cos, hypot, sin, sqrt
 from typing import Final
 
 Vec = tuple[float, float, float]
@@ -143,6 +143,11 @@ def quat_product(a: Quat, b: Quat) -> Quat:
     )
 
 
+def quat_inverse(q: Quat) -> Quat:
+    """Return the rotation that takes back a rotation, given by its unit quaternion."""
+    return (q[0], -q[1], -q[2], -q[3])
+
+
 def quat_unit(q: Quat) -> Quat:
     """Normalize q; zeros become the identity."""
     w, x, y, z = q
@@ -226,6 +231,19 @@ def quat_exp(turn: Vec) -> Quat:
     half = 0.5 * angle
     share = sin(half) / angle if angle > 1e-9 else 0.5
     return (cos(half), turn[0] * share, turn[1] * share, turn[2] * share)
+
+
+def quat_log(q: Quat) -> Vec:
+    """Return the rotation vector of a unit quaternion, of a length of at most π."""
+    w, x, y, z = q
+    sine = sqrt(x * x + y * y + z * z)
+    if sine < 1e-12:
+        share = 2.0 if w >= 0.0 else -2.0
+    elif w < 0.0:
+        share = -2.0 * atan2(sine, -w) / sine
+    else:
+        share = 2.0 * atan2(sine, w) / sine
+    return (x * share, y * share, z * share)
 
 
 def quat_of(m: Mat3) -> Quat:

@@ -18,12 +18,11 @@ from .articulation import (
     Placement,
     WholeBodyGoal,
     WholeBodyJoint,
-    rotation_vector,
 )
 from .least_motion import Search
 from .springs import Spring
 from .support import Support
-from .vectors import Quat, Vec, dot, length, quat_product, scaled, sub
+from .vectors import Quat, Vec, dot, length, quat_log, quat_product, scaled, sub
 
 __all__ = [
     "DRAGGED",
@@ -164,7 +163,7 @@ def _posed(
     """Return a pose in the space of the body."""
     effort = 0.0
     for joint, turn in zip(body.joints, pose.turns, strict=True):
-        vector = rotation_vector(turn)
+        vector = quat_log(turn)
         effort += joint.stiffness * dot(vector, vector)
     misses = [
         0.0 if goal.location is None else body.size * length(Spring(goal, body, None).miss_of(pose))

@@ -9,7 +9,7 @@ advance, so a foot is locked for the whole of each, at any frame rate.
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from math import atan2, floor, sqrt
+from math import floor, sqrt
 from typing import NamedTuple
 
 from ..core.vectors import (
@@ -23,8 +23,9 @@ from ..core.vectors import (
     length,
     mix,
     quat_about,
-    quat_compatible,
     quat_exp,
+    quat_inverse,
+    quat_log,
     quat_product,
     rotate,
     scaled,
@@ -328,7 +329,7 @@ class Planted:
 
             def turned(at: int) -> Vec:
                 given = self._pose(at).turn
-                return rotation_vector(given, self._standing(number, at, self._pose(at)).turn)
+                return _between(given, self._standing(number, at, self._pose(at)).turn)
 
             self._ends[key] = (
                 self._edge(frame, is_entry, moved),
@@ -395,7 +396,7 @@ class Planted:
             flat = self._flats[number]
             frame = flat.part.first if is_entry else flat.part.last
             self._turned[key] = self._edge(
-                frame, is_entry, lambda f: rotation_vector(self._pose(f).turn, flat.turn)
+                frame, is_entry, lambda f: _between(self._pose(f).turn, flat.turn)
             )
         return self._turned[key]
 
@@ -507,11 +508,9 @@ def _without(parts: Sequence[Part], kind: str) -> list[tuple[int, int]]:
     return spans
 
 
-def rotation_vector(a: Quat, b: Quat) -> Vec:
+def _between(a: Quat, b: Quat) -> Vec:
     """Return the rotation vector from one rotation to another."""
-    w, x, y, z = quat_compatible(quat_product(b, (a[0], -a[1], -a[2], -a[3])), QUAT_IDENTITY)
-    size = length((x, y, z))
-    return scaled((x, y, z), 2.0 * atan2(size, w) / size if size > 1e-12 else 2.0)
+    return quat_log(quat_product(b, quat_inverse(a)))
 
 
 def _turned(given: Quat, offset: Vec) -> Quat:
