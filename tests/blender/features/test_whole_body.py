@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import atan2, radians, tau
+from math import atan2, nan, radians, tau
 from pathlib import Path
 from statistics import median
 from types import ModuleType, SimpleNamespace
@@ -446,6 +446,14 @@ def test_auto_keying_keys_the_body_the_part_or_the_bone(sample: Any, keying: str
         assert is_keyed(sample, f'pose.bones["{roles.hips}"].location')
     else:
         assert keyed == (arm if keying == "BODY_PART" else {"Hand.L"})
+
+
+def test_a_drag_by_what_is_no_number_is_refused(sample: Any) -> None:
+    pin_feet(sample)
+    before = channels_bits(sample)
+    with pytest.raises(RuntimeError, match="drag less far"):
+        bpy.ops.fabrik.drag(bone="Hand.L", value=(nan, 0.0, 0.0))
+    assert channels_bits(sample) == before
 
 
 def test_a_drag_is_one_undo_step(sample: Any) -> None:
