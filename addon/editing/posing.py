@@ -64,12 +64,7 @@ class PosedRotation:
 
     def limited(self, limit: Limit | None) -> Limit | None:
         """Return the limit of the joint including its locks; it replaces partial locks."""
-        if not self.locks or (limit is not None and not self.is_fixed):
-            return limit
-        if self.is_fixed:
-            return fixed(self.turn)
-        x, y, z = (LOCKED if i in self.locks else FREE for i in range(3))
-        return Cone(x, z, y, self.turn)
+        return limited(limit, self.locks, self.turn)
 
     def write(self, turn: Quat) -> None:
         """Set the rotation, keeping locked elements."""
@@ -93,6 +88,22 @@ class PosedRotation:
         for i in self.locks:
             angles[i] = near[i]
         return angles if mode > 0 else channel_values(mode, quaternion(euler, angles), start)
+
+
+def limited(limit: Limit | None, locks: Sequence[int], turn: Quat) -> Limit | None:
+    """Return the limit of a joint including its locks; it replaces partial locks.
+
+    Args:
+        limit: The limit without them.
+        locks: The axes that the bone must not rotate about.
+        turn: The rotation of the bone, which the locks keep.
+    """
+    if not locks or (limit is not None and len(locks) < 3):
+        return limit
+    if len(locks) == 3:
+        return fixed(turn)
+    x, y, z = (LOCKED if i in locks else FREE for i in range(3))
+    return Cone(x, z, y, turn)
 
 
 def fixed(turn: Quat) -> Limit:

@@ -1,21 +1,18 @@
-"""The body of an armature as it is at the press, which is solved and posed in FK."""
+"""A body in one pose, solved for what is wanted of points of its bones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import atan2, radians
-from typing import Any, Final
-
-import bpy
+from typing import Final
 
 from fabrik_solver import (
-    WHOLE,
     Frame,
     Hinge,
+    Limit,
     Local,
     bone_frame,
-    head_in_parent,
-    inherited_axes,
     inverse,
     moved_location,
     point_in,
@@ -29,8 +26,10 @@ from fabrik_solver.core.vectors import (
     cross,
     dot,
     length,
+    mix,
     orthonormalize,
     quat_about,
+    quat_inverse,
     quat_of,
     quat_product,
     rotate,
@@ -46,17 +45,7 @@ from fabrik_solver.core.whole_body import (
     WholeBodyPose,
 )
 
-from ...blender import animation
-from ...blender.access import pose_bones
-from ...blender.errors import ProblemError
-from ...blender.relations import active_constraints
-from ...blender.skeleton import skeleton_of, vector
-from ...editing.flexion import flexion_of
-from ...editing.playing import updated
-from ...editing.posing import PosedRotation, fixed
-from ...frame.evaluated import Evaluated
-from ...settings.joint_limits import joint_problem, limit_of
-from .balancing import middle_of
+from ...editing.posing import fixed, limited
 from .carriers import Carriers
 from .roles import Roles
 
@@ -69,9 +58,6 @@ MOST_SHARE: Final = 0.99
 ROUNDS: Final = 8
 """The most solutions, each for goals that are corrected by how far the last pose missed them. Where
 scales shear the bones, each leaves about a third of the miss; elsewhere the first one is exact."""
-
-MEASURED: Final = 5
-"""The same where constraints carry the bones, so that Blender has to evaluate each pose."""
 
 EXACT: Final = 1e-5
 """The largest miss that is not corrected, as a fraction of the size of the body."""
@@ -89,264 +75,190 @@ class Wanted:
         self.bone, self.goal = bone, goal
 
 
-class PosedBody:
-    """The bones between the root of a body and all that is pulled at.
+@dataclass(frozen=True)
+class BodyBone:
+    """What of a bone of a body is the same in all of its poses.
+
+    Attributes:
+        is_joint: Whether it does not simply go along with the bone that carries it.
+        bends: Whether it rotates by itself.
+        limit: The limit of its joint; None if it has none.
+        locks: The axes that it must not rotate about.
+        flexion: The axis about which an elbow or knee flexes, in the bone's rest space; None for
+            other joints, or if nothing tells.
+        stiffness: The stiffness of its joint.
+        follows: The bone in whose swing it has a share; -1 for none.
+        mass: Its mass.
+        after: The bone at whose head its mass ends; -1 for its tail.
+    """
+
+    is_joint: bool
+    bends: bool
+    limit: Limit | None
+    locks: Sequence[int]
+    flexion: Vec | None
+    stiffness: float
+    follows: int
+    mass: float
+    after: int
+
+
+class Body:
+    """The bones between the root of a body and all that is pulled at, in one pose.
 
     Attributes:
         rig: The skeleton.
-        root: The bone that moves the body.
-        bones: The bones of the body, parents first.
+        carriers: What carries its bones.
+        bones: The bones, parents first; the first one moves the body.
         joints: Those that rotate.
+        can_move: Whether the first one can change its location.
+        size: The distance of the farthest joint from the first one, in the space of the armature.
     """
 
     def __init__(
         self,
-        depsgraph: bpy.types.Depsgraph,
-        armature: bpy.types.Object,
-        roles: Roles,
         carriers: Carriers,
-        root: int,
-        pulled: Iterable[int],
+        bones: Mapping[int, BodyBone],
+        frames: Mapping[int, Frame],
+        locals_: Mapping[int, Local],
+        above: Frame,
+        can_move: bool,
         clavicle: float,
-        posed: Collection[int] = (),
-        kept: Collection[int] = (),
     ) -> None:
-        """Read the pose.
+        """Take a pose.
 
         Args:
-            depsgraph: The evaluated depsgraph.
-            armature: The armature.
-            roles: The roles of its bones.
             carriers: What carries the bones.
-            root: The bone that moves the body.
-            pulled: The bones that goals are for.
+            bones: The bones, parents first.
+            frames: Their frames, in the space of the armature.
+            locals_: Their channels.
+            above: The frame of the parent of the first one.
+            can_move: Whether the first one can change its location.
             clavicle: The share of clavicles in the rotation of arms.
-            posed: The bones that constraints pose, so that their channels do not show how they are.
-            kept: Those that go along with their parent, because their constraints decide.
-
-        Raises:
-            ProblemError: If it cannot be posed.
         """
-        rig = self.rig = skeleton_of(armature)
-        self._armature, self._roles, self._carriers = armature, roles, carriers
-        now = self._now = Evaluated(armature.evaluated_get(depsgraph))
-        self.root, self._kept, self._posed = root, kept, posed
-        ends = [*pulled, *(rig.index[name] for name in roles.ends if name in rig.index)]
-        lines = [carriers.up(end) for end in ends if carriers.carries(root, end)]
-        self.bones = carriers.sorted({i for line in lines for i in line[line.index(root) :]})
-        self._frames = {bone: now.frame(bone) for bone in self.bones}
-        above = rig.parents[self.root]
-        self._above = WHOLE if above < 0 else now.frame(above)
-        if not all(map(_is_finite, self._frames.values())):
-            raise ProblemError(
-                "“{name}” cannot be dragged: “{armature}” has zero scale, or one of "
-                "its bones has an invalid transform",
-                name=rig.names[self.root],
-                armature=armature.name,
-            )
-        self._axes = {bone: _rotation_of(self._frames[bone]) for bone in self.bones}
-        self._rotations = {bone: PosedRotation(self._bone(bone)) for bone in self.bones}
-        self._turns = {bone: self._shown_turn(bone, bone in posed) for bone in self.bones}
-        self._start = vector(self._bone(self.root).location)
-        self._location = self._shown_location(self.root in posed)
-        self.can_move = not self._is_location_fixed()
-        self.joints = [bone for bone in self.bones if self._is_joint(bone)]
+        self.rig, self.carriers = carriers.rig, carriers
+        self.bones = [*bones]
+        self.root = self.bones[0]
+        self.joints = [bone for bone, facts in bones.items() if facts.is_joint]
+        self.can_move = can_move
+        self._facts, self._frames, self._locals, self._above = bones, frames, locals_, above
+        self._axes = {bone: rotation_of(frames[bone]) for bone in self.bones}
         self._index = {bone: i for i, bone in enumerate(self.joints)}
         self._clavicle = min(clavicle, MOST_SHARE)
-        self._locals = {bone: self._local(bone) for bone in self.bones}
-        heads = [self._frames[bone][1] for bone in self.bones]
+        heads = [frames[bone][1] for bone in self.bones]
         self.size = max(length(sub(head, heads[0])) for head in heads)
-        self._is_exact = self._follows_channels()
-
-    def _shown_turn(self, bone: int, is_posed: bool) -> Quat:
-        """Return the rotation of a bone that is shown, in its channel."""
-        if not is_posed:
-            return self._rotations[bone].turn
-        parent = self.rig.parents[bone]
-        above = WHOLE if parent < 0 else self._now.frame(parent)
-        inherited = _rotation_of((inherited_axes(self.rig.bone(bone), above[0])[0], ORIGIN))
-        w, x, y, z = inherited
-        return quat_product((w, -x, -y, -z), self._axes[bone])
-
-    def _shown_location(self, is_posed: bool) -> Vec:
-        """Return the location of the root that is shown, in its channel."""
-        if not is_posed:
-            return self._start
-        bone = self.rig.bone(self.root)
-        at = point_in(self._above, head_in_parent(bone, Local(self._start)))
-        way = sub(self._frames[self.root][1], at)
-        return moved_location(bone, self._start, self._above[0], way)
-
-    def _bone(self, bone: int) -> Any:
-        return pose_bones(self._armature)[self.rig.names[bone]]
-
-    def _is_location_fixed(self) -> bool:
-        root = self._bone(self.root)
-        if self.root in self.rig.connected or any(active_constraints(root)):
-            return True
-        return any(root.lock_location) or animation.has_driver(self._armature, root, "location")
-
-    def _is_joint(self, bone: int) -> bool:
-        """Return whether a bone does not simply go along with the one that carries it."""
-        return bone == self.root or self._bends(bone) or not self._carriers.turns(bone)
-
-    def _bends(self, bone: int) -> bool:
-        """Return whether a bone rotates by itself."""
-        name, controls = self.rig.names[bone], self._roles.controls
-        if bone in self._kept or name in self._roles.rigid or (controls and name not in controls):
-            return bone == self.root
-        if self._rotations[bone].is_fixed:
-            return False
-        return bone in self._posed or not any(active_constraints(self._bone(bone)))
-
-    def _local(self, bone: int) -> Local:
-        location = ORIGIN if bone in self.rig.connected else vector(self._bone(bone).location)
-        return Local(location, self._turns[bone], vector(self._bone(bone).scale))
-
-    def _follows_channels(self) -> bool:
-        """Return whether nothing but the channels poses the body, as for most skeletons."""
-        inner = [bone for bone in self.bones if bone != self.root]
-        if any(self._carriers.of(bone) != self.rig.parents[bone] for bone in inner):
-            return False
-        composed = self._composed({}, self._location)
-        return all(
-            length(sub(point_in(composed[bone], end), point_in(self._frames[bone], end)))
-            <= 1e-4 * self.size
-            for bone in self.bones
-            for end in (ORIGIN, (0.0, self.rig.bone(bone).length, 0.0))
-        )
-
-    def _composed(self, turns: dict[int, Quat], location: Vec) -> dict[int, Frame]:
-        """Return the frames of the bones as Blender will compute them."""
-        frames: dict[int, Frame] = {}
-        for bone in self.bones:
-            local = self._locals[bone]
-            moved = location if bone == self.root else local.location
-            turned = turns.get(bone, local.rotation)
-            above = self._above if bone == self.root else frames[self.rig.parents[bone]]
-            frames[bone] = bone_frame(self.rig.bone(bone), Local(moved, turned, local.scale), above)
-        return frames
 
     # Where the bones are
-
-    def point_of(self, bone: int) -> Vec:
-        """Return the point of a bone that is dragged or pinned, in the space of the armature."""
-        frame = self._now.frame(bone)
-        if self.rig.names[bone] in self._roles.ends:
-            return frame[1]
-        return point_in(frame, (0.0, self.rig.bone(bone).length, 0.0))
-
-    def in_bone(self, bone: int, point: Vec) -> Vec:
-        """Return a point of the armature in the space of a bone."""
-        return point_in(inverse(self._now.frame(bone)), point)
 
     def joint_of(self, bone: int) -> int:
         """Return the index of the joint that moves a bone."""
         while bone not in self._index:
-            bone = self._carriers.of(bone)
+            bone = self.carriers.of(bone)
         return self._index[bone]
+
+    def head(self, bone: int) -> Vec:
+        """Return the head of a bone in the pose, in the space of the armature."""
+        return self._frames[bone][1]
+
+    def axes(self, bone: int) -> Quat:
+        """Return the rotation of a bone in the pose, in the space of the armature."""
+        return self._axes[bone]
+
+    def _end(self, bone: int) -> Vec:
+        """Return the end of a bone: the head of the next one of the body, or else its tail."""
+        after = next((i for i in self.bones if self.carriers.of(i) == bone), -1)
+        if after >= 0:
+            return self._frames[after][1]
+        return point_in(self._frames[bone], (0.0, self.rig.bone(bone).length, 0.0))
 
     # Solving
 
-    def body(self, is_free: bool) -> WholeBody:
+    def solver(self, is_free: bool) -> WholeBody:
         """Return the body as the solver takes it.
 
         Args:
-            is_free: Whether its root may move.
-
-        Raises:
-            ProblemError: If a joint is not possible.
+            is_free: Whether its first bone may move.
         """
         return WholeBody([self._joint(bone, is_free) for bone in self.joints])
 
     def _joint(self, bone: int, is_free: bool) -> WholeBodyJoint:
-        rig, roles, name = self.rig, self._roles, self.rig.names[bone]
-        posed, rotation = self._bone(bone), self._rotations[bone]
-        if problem := joint_problem(posed):
-            raise ProblemError(problem)
-        limit, turn, preferred = rotation.limited(limit_of(posed)), self._turns[bone], ORIGIN
-        if not self._bends(bone) or (name in roles.follows and self._clavicle == 0.0):
+        facts, turn, preferred = self._facts[bone], self._locals[bone].rotation, ORIGIN
+        is_following = facts.follows in self._index
+        limit = limited(facts.limit, facts.locks, turn)
+        if not facts.bends or (facts.follows >= 0 and self._clavicle == 0.0):
             limit = fixed(turn)
-        elif name in roles.hinges:
-            hinge, angle = self._hinge(bone)
-            if hinge is not None:
-                preferred = hinge.axis
-                if limit is None:
-                    limit, turn = hinge, quat_about(hinge.axis, angle)
-        follows = rig.index[roles.follows[name]] if name in roles.follows else -1
-        stiff: float = posed.fabrik_joint.stiffness
+        elif facts.flexion is not None:
+            hinge, angle = self._hinge(bone, facts.flexion)
+            preferred = hinge.axis
+            if limit is None:
+                limit, turn = hinge, quat_about(hinge.axis, angle)
         return WholeBodyJoint(
-            -1 if bone == self.root else self.joint_of(self._carriers.of(bone)),
+            -1 if bone == self.root else self.joint_of(self.carriers.of(bone)),
             self._frames[bone][1],
             self._axes[bone],
             is_free=is_free and bone == self.root and self.can_move,
-            inherits=self._carriers.turns(bone),
-            stiffness=roles.stiffness.get(name, 1.0) / (1.0 - min(stiff, MOST_SHARE)),
+            inherits=self.carriers.turns(bone),
+            stiffness=facts.stiffness,
             limit=limit,
             rotation=turn,
             preferred=preferred,
-            follows=self._index.get(follows, -1),
-            share=self._clavicle if follows in self._index else 0.0,
-            mass=roles.masses.get(name, 0.0),
-            centre=middle_of(pose_bones(self._armature), name, roles),
+            follows=self._index.get(facts.follows, -1),
+            share=self._clavicle if is_following else 0.0,
+            mass=facts.mass,
+            centre=self._centre(bone, facts.after),
         )
 
-    def _end(self, bone: int) -> Vec:
-        """Return the end of a bone: the head of the next one of the body, or else its tail."""
-        after = next((i for i in self.bones if self._carriers.of(i) == bone), -1)
-        if after >= 0 and after in self._frames:
-            return self._frames[after][1]
-        return point_in(self._frames[bone], (0.0, self.rig.bone(bone).length, 0.0))
+    def _centre(self, bone: int, after: int) -> Vec:
+        """Return the centre of mass of a bone: halfway to the next one."""
+        frame = self._frames[bone]
+        end = self._frames.get(after)
+        tail = point_in(frame, (0.0, self.rig.bone(bone).length, 0.0)) if end is None else end[1]
+        return mix(frame[1], tail, 0.5)
 
-    def _hinge(self, bone: int) -> tuple[Hinge | None, float]:
+    def _hinge(self, bone: int, flexion: Vec) -> tuple[Hinge, float]:
         """Return the hinge of an elbow or knee in its own axes, and its angle, 0 for straight."""
-        flexion = flexion_of(self._armature, self.rig.names[bone])
-        if flexion is None:
-            return None, 0.0
-        w, x, y, z = self._turns[bone]
-        axis = rotate((w, -x, -y, -z), vector(flexion.axis))
+        axis = rotate(quat_inverse(self._locals[bone].rotation), flexion)
         about = rotate(self._axes[bone], axis)
-        upper = self.joints[self.joint_of(self._carriers.of(bone))]
+        upper = self.joints[self.joint_of(self.carriers.of(bone))]
         head = self._frames[bone][1]
         before, after = sub(head, self._frames[upper][1]), sub(self._end(bone), head)
         before, after = (sub(way, scaled(about, dot(way, about))) for way in (before, after))
         angle = atan2(dot(about, cross(before, after)), dot(before, after))
         return Hinge(axis, (min(0.0, angle), max(MOST_FLEXION, angle))), angle
 
-    def pose(
+    def solve(
         self,
-        body: WholeBody,
+        solver: WholeBody,
         wanted: Sequence[Wanted],
-        support: Support | None,
-        write: Callable[[WholeBodyPose], None],
+        support: Support | None = None,
+        shown: Callable[[WholeBodyPose], Callable[[int], Frame]] | None = None,
+        rounds: int = ROUNDS,
     ) -> WholeBodyPose:
-        """Write the pose in which the goals are met as Blender computes it, and return it.
+        """Return the pose in which the goals are met.
 
         Where scales shear the bones, or constraints carry them, the goals are corrected by how far
         it misses them.
+
+        Args:
+            solver: The body as the solver takes it.
+            wanted: The goals.
+            support: What the centre of mass stays above; None if it may be anywhere.
+            shown: Returns the frames that bones have in a pose; None if they follow from the
+                channels of these bones alone.
+            rounds: The most solutions.
         """
+        shown = shown or self._composed_in
         shifts = [ORIGIN] * len(wanted)
-        pose = body.solve([one.goal for one in wanted], support)
-        for _ in range(ROUNDS - 1 if self._is_exact else MEASURED):
-            missed = self._missed(self._frames_of(pose, write), pose, wanted)
+        pose = solver.solve([one.goal for one in wanted], support)
+        for _ in range(rounds - 1):
+            missed = self._missed(shown(pose), pose, wanted)
             pairs = zip(missed, shifts, strict=True)
             if max([length(sub(now, shift)) for now, shift in pairs]) <= EXACT * self.size:
                 break
             shifts = missed
             pairs = zip(wanted, shifts, strict=True)
-            pose = body.solve([_shifted(one.goal, shift) for one, shift in pairs], support)
-        write(pose)
+            pose = solver.solve([_shifted(one.goal, shift) for one, shift in pairs], support)
         return pose
-
-    def _frames_of(
-        self, pose: WholeBodyPose, write: Callable[[WholeBodyPose], None]
-    ) -> Callable[[int], Frame]:
-        """Return the frames of bones as Blender computes them in a pose."""
-        if self._is_exact:
-            return self._composed(self._turned(pose), self._moved(pose)).__getitem__
-        write(pose)
-        self._armature.update_tag()
-        return Evaluated(self._armature.evaluated_get(updated())).frame
 
     def _missed(
         self, frame: Callable[[int], Frame], pose: WholeBodyPose, wanted: Sequence[Wanted]
@@ -359,65 +271,56 @@ class PosedBody:
                 missed.append(ORIGIN)
                 continue
             expected, _ = self.placed(pose, one.bone, goal.point)
-            missed.append(
-                sub(expected, point_in(frame(one.bone), self.in_bone(one.bone, goal.point)))
-            )
+            own = point_in(inverse(self._frames[one.bone]), goal.point)
+            missed.append(sub(expected, point_in(frame(one.bone), own)))
         return missed
 
-    def _turned(self, pose: WholeBodyPose) -> dict[int, Quat]:
+    def placed(self, pose: WholeBodyPose, bone: int, point: Vec) -> tuple[Vec, Quat]:
+        """Return where a point of a bone is now, and how the bone has rotated to a pose."""
+        joint = self.joint_of(bone)
+        before = self.joints[joint]
+        change = quat_product(pose.axes[joint], quat_inverse(self._axes[before]))
+        way = sub(point, self._frames[before][1])
+        return add(pose.heads[joint], rotate(change, way)), change
+
+    # The channels
+
+    def turned(self, pose: WholeBodyPose) -> dict[int, Quat]:
+        """Return the local rotations of the joints in a pose."""
         return {
-            bone: quat_product(self._turns[bone], turn)
+            bone: quat_product(self._locals[bone].rotation, turn)
             for bone, turn in zip(self.joints, pose.turns, strict=True)
         }
 
-    def _moved(self, pose: WholeBodyPose) -> Vec:
-        moved = pose.moved[0]
-        return moved_location(self.rig.bone(self.root), self._location, self._above[0], moved)
+    def moved(self, pose: WholeBodyPose) -> Vec:
+        """Return the location channel of the first bone in a pose."""
+        location = self._locals[self.root].location
+        return moved_location(self.rig.bone(self.root), location, self._above[0], pose.moved[0])
 
-    def placed(self, pose: WholeBodyPose, bone: int, point: Vec) -> tuple[Vec, Quat]:
-        """Return where a point of a bone is now, and how the bone has rotated since the press."""
-        joint = self.joint_of(bone)
-        head, axes = self._frames[self.joints[joint]][1], self._axes[self.joints[joint]]
-        w, x, y, z = axes
-        change = quat_product(pose.axes[joint], (w, -x, -y, -z))
-        return add(pose.heads[joint], rotate(change, sub(point, head))), change
+    def _composed_in(self, pose: WholeBodyPose) -> Callable[[int], Frame]:
+        return self.composed(self.turned(pose), self.moved(pose)).__getitem__
 
-    def head(self, bone: int) -> Vec:
-        """Return the head of a bone at the press."""
-        return self._frames[bone][1]
-
-    # Writing
-
-    def write(self, pose: WholeBodyPose, without: Collection[int] = ()) -> None:
-        """Pose the bones in FK.
+    def composed(self, turns: Mapping[int, Quat], location: Vec) -> dict[int, Frame]:
+        """Return the frames of the bones as Blender computes them from channels.
 
         Args:
-            pose: The pose.
-            without: The bones that something else poses.
+            turns: The local rotations that differ from those of the pose.
+            location: The location channel of the first bone.
         """
-        for bone, turn in self._turned(pose).items():
-            if bone not in without:
-                self._rotations[bone].write(turn)
-        if self.can_move and self.root not in without:
-            self._bone(self.root).location = self._moved(pose)
+        frames: dict[int, Frame] = {}
+        for bone in self.bones:
+            local = self._locals[bone]
+            moved = location if bone == self.root else local.location
+            turned = turns.get(bone, local.rotation)
+            above = self._above if bone == self.root else frames[self.rig.parents[bone]]
+            frames[bone] = bone_frame(self.rig.bone(bone), Local(moved, turned, local.scale), above)
+        return frames
 
-    def restore(self) -> None:
-        """Pose the bones as at the press."""
-        for bone in self.joints:
-            self._rotations[bone].restore()
-        if self.can_move:
-            self._bone(self.root).location = self._start
 
-    def channels(self, bones: Collection[int]) -> list[tuple[Any, str]]:
-        """Return the channels that posing some bones sets: their pose bone, and the name."""
-        found = [
-            (self._bone(bone), self._rotations[bone].channel)
-            for bone in self.joints
-            if bone in bones and not self._rotations[bone].is_fixed
-        ]
-        if self.can_move and self.root in bones:
-            found.append((self._bone(self.root), "location"))
-        return found
+def bones_between(carriers: Carriers, root: int, ends: Iterable[int]) -> list[int]:
+    """Return the bones from the root of a body to the ends that it carries, parents first."""
+    lines = [carriers.up(end) for end in ends if carriers.carries(root, end)]
+    return carriers.sorted({bone for line in lines for bone in line[line.index(root) :]})
 
 
 def root_of(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
@@ -447,15 +350,8 @@ def _common(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
     return common
 
 
-def _is_finite(frame: Frame) -> bool:
-    try:
-        inverse(frame)
-    except ValueError:
-        return False
-    return True
-
-
-def _rotation_of(frame: Frame) -> Quat:
+def rotation_of(frame: Frame) -> Quat:
+    """Return the rotation of a frame without its scale and shear."""
     return quat_of(orthonormalize(frame[0]) or IDENTITY)
 
 

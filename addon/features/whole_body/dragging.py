@@ -36,9 +36,10 @@ from ...blender.skeleton import matrix3, matrix_frame, skeleton_of
 from ...editing.playing import updated
 from ...editing.switching import limbs_to_fk, restore_switch
 from .balancing import support_of
-from .body import EXACT, PosedBody, Wanted, root_of
+from .body import EXACT, Wanted, root_of
 from .carriers import Carriers
 from .pinning import FULL, Pin, meant_bone, pins_in
+from .posed import PosedBody
 from .roles import roles_of
 from .settings import (
     AFTER,
@@ -131,7 +132,7 @@ class WholeBodyDrag:
         )
         is_held = any(pin.bone != self._bone for pin in self._pins)
         is_free = is_held or bool(self._limbs) or self._bone == root
-        self._body = self._posed.body(is_free)
+        self._body = self._posed.solver(is_free)
         self._world = matrix_frame(evaluated.matrix_world)
         try:
             self._to_armature = inverse(self._world)[0]

@@ -1,0 +1,80 @@
+"""What is known of the bones of a body whatever its pose is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import bpy
+
+from fabrik_solver.core.vectors import Vec
+
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
+from ...blender.relations import active_constraints
+from ...blender.skeleton import Skeleton, vector
+from ...editing.flexion import flexion_of
+from ...editing.posing import PosedRotation
+from ...settings.joint_limits import joint_problem, limit_of
+from .body import MOST_SHARE, BodyBone
+from .carriers import Carriers
+from .roles import Roles
+
+
+def facts_of(
+    armature: bpy.types.Object,
+    roles: Roles,
+    carriers: Carriers,
+    bone: int,
+    root: int,
+    posed: Collection[int] = (),
+    kept: Collection[int] = (),
+    flexion: Callable[[Skeleton, str], Vec | None] | None = None,
+) -> BodyBone:
+    """Return what is known of a bone of a body.
+
+    Args:
+        armature: The armature.
+        roles: The roles of its bones.
+        carriers: What carries its bones.
+        bone: The bone.
+        root: The bone that moves the body.
+        posed: The bones that constraints pose, which bend whatever their own constraints are.
+        kept: Those that go along with their parent, because their constraints decide.
+        flexion: Returns the axis about which an elbow or knee flexes, in the bone's rest space;
+            None for all that is known of it.
+
+    Raises:
+        ProblemError: If its joint is not possible.
+    """
+    rig = carriers.rig
+    name = rig.names[bone]
+    owner: Any = pose_bones(armature)[name]
+    if problem := joint_problem(owner):
+        raise ProblemError(problem)
+    rotation = PosedRotation(owner)
+    is_only_carrier = name in roles.rigid or (roles.controls and name not in roles.controls)
+    if bone in kept or is_only_carrier:
+        bends = bone == root
+    elif rotation.is_fixed:
+        bends = False
+    else:
+        bends = bone in posed or not any(active_constraints(owner))
+    is_hinge = bends and name in roles.hinges
+    stiff: float = owner.fabrik_joint.stiffness
+    return BodyBone(
+        bone == root or bends or not carriers.turns(bone),
+        bends,
+        limit_of(owner),
+        rotation.locks,
+        (flexion or _flexion)(rig, name) if is_hinge else None,
+        roles.stiffness.get(name, 1.0) / (1.0 - min(stiff, MOST_SHARE)),
+        rig.index.get(roles.follows.get(name, ""), -1),
+        roles.masses.get(name, 0.0),
+        rig.index.get(roles.after.get(name, ""), -1),
+    )
+
+
+def _flexion(rig: Skeleton, name: str) -> Vec | None:
+    flexion = flexion_of(rig.object, name)
+    return None if flexion is None else vector(flexion.axis)

@@ -1,0 +1,218 @@
+"""The body of an armature as it is at the press, which is posed in FK."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import bpy
+
+from fabrik_solver import (
+    WHOLE,
+    Frame,
+    Local,
+    head_in_parent,
+    inherited_axes,
+    inverse,
+    moved_location,
+    point_in,
+)
+from fabrik_solver.core.vectors import ORIGIN, Quat, Vec, length, quat_inverse, quat_product, sub
+from fabrik_solver.core.whole_body import Support, WholeBody, WholeBodyPose
+
+from ...blender import animation
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
+from ...blender.relations import active_constraints
+from ...blender.skeleton import skeleton_of, vector
+from ...editing.playing import updated
+from ...editing.posing import PosedRotation
+from ...frame.evaluated import Evaluated
+from .body import Body, Wanted, bones_between, rotation_of
+from .carriers import Carriers
+from .facts import facts_of
+from .roles import Roles
+
+MEASURED: Final = 5
+"""The most solutions where constraints carry the bones, so that Blender has to evaluate each."""
+
+
+class PosedBody(Body):
+    """The bones between the root of a body and all that is pulled at."""
+
+    def __init__(
+        self,
+        depsgraph: bpy.types.Depsgraph,
+        armature: bpy.types.Object,
+        roles: Roles,
+        carriers: Carriers,
+        root: int,
+        pulled: Iterable[int],
+        clavicle: float,
+        posed: Collection[int] = (),
+        kept: Collection[int] = (),
+    ) -> None:
+        """Read the pose.
+
+        Args:
+            depsgraph: The evaluated depsgraph.
+            armature: The armature.
+            roles: The roles of its bones.
+            carriers: What carries the bones.
+            root: The bone that moves the body.
+            pulled: The bones that goals are for.
+            clavicle: The share of clavicles in the rotation of arms.
+            posed: The bones that constraints pose, so that their channels do not show how they are.
+            kept: Those that go along with their parent, because their constraints decide.
+
+        Raises:
+            ProblemError: If it cannot be posed.
+        """
+        rig = skeleton_of(armature)
+        self._armature, self._is_posed, self._ends = armature, posed, {*roles.ends}
+        now = self._now = Evaluated(armature.evaluated_get(depsgraph))
+        ends = [*pulled, *(rig.index[name] for name in roles.ends if name in rig.index)]
+        bones = bones_between(carriers, root, ends)
+        facts = {
+            bone: facts_of(armature, roles, carriers, bone, root, posed, kept) for bone in bones
+        }
+        afters = {one.after for one in facts.values() if one.after >= 0}
+        frames = {bone: now.frame(bone) for bone in {*bones, *afters}}
+        above = WHOLE if rig.parents[root] < 0 else now.frame(rig.parents[root])
+        if not all(_is_finite(frames[bone]) for bone in bones):
+            raise ProblemError(
+                "“{name}” cannot be dragged: “{armature}” has zero scale, or one of "
+                "its bones has an invalid transform",
+                name=rig.names[root],
+                armature=armature.name,
+            )
+        self.rig = rig
+        self._rotations = {bone: PosedRotation(self._bone(bone)) for bone in bones}
+        self._start = vector(self._bone(root).location)
+        locals_ = {
+            bone: Local(
+                self._shown_location(bone, root, frames, above),
+                self._shown_turn(bone, frames),
+                vector(self._bone(bone).scale),
+            )
+            for bone in bones
+        }
+        super().__init__(
+            carriers, facts, frames, locals_, above, not self._is_location_fixed(root), clavicle
+        )
+        self._is_exact = self._follows_channels()
+
+    def _shown_turn(self, bone: int, frames: Mapping[int, Frame]) -> Quat:
+        """Return the rotation of a bone that is shown, in its channel."""
+        if bone not in self._is_posed:
+            return self._rotations[bone].turn
+        parent = self.rig.parents[bone]
+        above = WHOLE if parent < 0 else self._now.frame(parent)
+        inherited = rotation_of((inherited_axes(self.rig.bone(bone), above[0])[0], ORIGIN))
+        return quat_product(quat_inverse(inherited), rotation_of(frames[bone]))
+
+    def _shown_location(
+        self, bone: int, root: int, frames: Mapping[int, Frame], above: Frame
+    ) -> Vec:
+        """Return the location of a bone that is shown, in its channel."""
+        if bone != root:
+            return ORIGIN if bone in self.rig.connected else vector(self._bone(bone).location)
+        if bone not in self._is_posed:
+            return self._start
+        rest = self.rig.bone(bone)
+        way = sub(frames[bone][1], point_in(above, head_in_parent(rest, Local(self._start))))
+        return moved_location(rest, self._start, above[0], way)
+
+    def _bone(self, bone: int) -> Any:
+        return pose_bones(self._armature)[self.rig.names[bone]]
+
+    def _is_location_fixed(self, root: int) -> bool:
+        bone = self._bone(root)
+        if root in self.rig.connected or any(active_constraints(bone)):
+            return True
+        return any(bone.lock_location) or animation.has_driver(self._armature, bone, "location")
+
+    def _follows_channels(self) -> bool:
+        """Return whether nothing but the channels poses the body, as for most skeletons."""
+        if any(self.carriers.of(bone) != self.rig.parents[bone] for bone in self.bones[1:]):
+            return False
+        composed = self.composed({}, self._locals[self.root].location)
+        return all(
+            length(sub(point_in(composed[bone], end), point_in(self._frames[bone], end)))
+            <= 1e-4 * self.size
+            for bone in self.bones
+            for end in (ORIGIN, (0.0, self.rig.bone(bone).length, 0.0))
+        )
+
+    def point_of(self, bone: int) -> Vec:
+        """Return the point of a bone that is dragged or pinned, in the space of the armature."""
+        frame = self._now.frame(bone)
+        if self.rig.names[bone] in self._ends:
+            return frame[1]
+        return point_in(frame, (0.0, self.rig.bone(bone).length, 0.0))
+
+    def in_bone(self, bone: int, point: Vec) -> Vec:
+        """Return a point of the armature in the space of a bone."""
+        return point_in(inverse(self._now.frame(bone)), point)
+
+    def pose(
+        self,
+        solver: WholeBody,
+        wanted: Sequence[Wanted],
+        support: Support | None,
+        write: Callable[[WholeBodyPose], None],
+    ) -> WholeBodyPose:
+        """Write the pose in which the goals are met as Blender computes it, and return it."""
+
+        def shown(pose: WholeBodyPose) -> Callable[[int], Frame]:
+            write(pose)
+            self._armature.update_tag()
+            return Evaluated(self._armature.evaluated_get(updated())).frame
+
+        if self._is_exact:
+            pose = self.solve(solver, wanted, support)
+        else:
+            pose = self.solve(solver, wanted, support, shown, 1 + MEASURED)
+        write(pose)
+        return pose
+
+    # Writing
+
+    def write(self, pose: WholeBodyPose, without: Collection[int] = ()) -> None:
+        """Pose the bones in FK.
+
+        Args:
+            pose: The pose.
+            without: The bones that something else poses.
+        """
+        for bone, turn in self.turned(pose).items():
+            if bone not in without:
+                self._rotations[bone].write(turn)
+        if self.can_move and self.root not in without:
+            self._bone(self.root).location = self.moved(pose)
+
+    def restore(self) -> None:
+        """Pose the bones as at the press."""
+        for bone in self.joints:
+            self._rotations[bone].restore()
+        if self.can_move:
+            self._bone(self.root).location = self._start
+
+    def channels(self, bones: Collection[int]) -> list[tuple[Any, str]]:
+        """Return the channels that posing some bones sets: their pose bone, and the name."""
+        found = [
+            (self._bone(bone), self._rotations[bone].channel)
+            for bone in self.joints
+            if bone in bones and not self._rotations[bone].is_fixed
+        ]
+        if self.can_move and self.root in bones:
+            found.append((self._bone(self.root), "location"))
+        return found
+
+
+def _is_finite(frame: Frame) -> bool:
+    try:
+        inverse(frame)
+    except ValueError:
+        return False
+    return True
