@@ -137,15 +137,14 @@ def _moved(rig: Skeleton, posed: set[int]) -> set[int]:
 
 
 def has_settings(ob: bpy.types.Object) -> bool:
-    """Return whether an object has constraints or walks."""
+    """Return whether an object has constraints, walks or others that the plan uses."""
     if ob.type != "ARMATURE" or ob.pose is None:
         return False
-    return any(len(getattr(settings(ob), name)) > 0 for name in ("constraints", *LISTS))
+    own = settings(ob)
+    return len(own.constraints) > 0 or bool(_lists_of(own)[1])
 
 
 def _lists_of(own: FabrikSettings) -> tuple[list[int], dict[str, object]]:
     """Return the keys of the constraints, and the signatures of the other lists."""
-    lists = {
-        name: signature(own) for name, signature in LISTS.items() if len(getattr(own, name)) > 0
-    }
-    return keys_of(own), lists
+    lists = {name: signature(own) for name, signature in LISTS.items() if getattr(own, name)}
+    return keys_of(own), {name: used for name, used in lists.items() if used}

@@ -3,7 +3,8 @@
 from ...plan.registry import Feature
 from ...settings.definitions import ItemList, defined, group
 from . import operators, panel
-from .settings import FabrikPin, FabrikWholeBody
+from .kept import kept_bodies
+from .settings import FabrikPin, FabrikWholeBody, kept_pins
 
 FEATURE = Feature(
     groups=(FabrikPin, FabrikWholeBody),
@@ -21,6 +22,8 @@ FEATURE = Feature(
             group("FABRIK Whole Body", "How the body follows a bone that is dragged"),
         ),
     },
+    pre_pass=kept_bodies,
+    lists={"pins": kept_pins},
 )
 
 PARTS = (operators, panel)

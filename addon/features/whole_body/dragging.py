@@ -38,6 +38,7 @@ from ...editing.switching import limbs_to_fk, restore_switch
 from .balancing import support_of
 from .body import EXACT, Wanted, root_of
 from .carriers import Carriers
+from .keeping import DraggedPlace, planned_body
 from .pinning import FULL, Pin, meant_bone, pins_in
 from .posed import PosedBody
 from .roles import roles_of
@@ -91,6 +92,7 @@ class WholeBodyDrag:
             self._restore_switches()
             raise
         self._pin_kind = pin_kind(armature, bone)
+        self._placed = DraggedPlace(armature, bone)
         self._displacement = ORIGIN
         self.state = "REACHED"
 
@@ -112,6 +114,8 @@ class WholeBodyDrag:
         chains = [chain for chain in chains if carriers.carries(root, chain.bones[-1])]
         self._limbs = driven_limbs(depsgraph, armature, chains, rig.below({root}))
         constrained = {bone for chain in chains for bone in chain.bones}
+        body = planned_body(armature)
+        shown = constrained if body is None else constrained.union(body.bones)
         kept = constrained - {bone for limb in self._limbs for bone in limb.chain.bones}
         settled = {bone for limb in self._limbs if limb.is_settled for bone in limb.chain.bones}
         self._not_written = settled | kept
@@ -127,7 +131,7 @@ class WholeBodyDrag:
                 *(chain.bones[-1] for chain in chains),
             ],
             body_settings(armature).clavicle,
-            constrained,
+            shown,
             kept,
         )
         is_held = any(pin.bone != self._bone for pin in self._pins)
@@ -267,6 +271,7 @@ class WholeBodyDrag:
         self._posed.write(pose, self._not_written)
         for limb in self._limbs:
             self._move(limb, pose)
+        self._placed.move_by(self._displacement)
 
     def _move(self, limb: DrivenLimb, pose: WholeBodyPose) -> None:
         """Move the target and the pole of a limb to where they give a pose."""
@@ -295,6 +300,7 @@ class WholeBodyDrag:
         Raises:
             ProblemError: If it could not be keyed; the pose is kept.
         """
+        self._placed.key()
         keyed = self._keyed()
         for owner, name in self._posed.channels(keyed - self._not_written):
             auto_key(owner, name)
@@ -348,6 +354,7 @@ class WholeBodyDrag:
     def _restore(self) -> None:
         self.state = "REACHED"
         self._posed.restore()
+        self._placed.move_by(ORIGIN)
         for limb in self._limbs:
             for control in limb.controls:
                 control.restore()

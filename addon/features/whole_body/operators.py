@@ -7,15 +7,27 @@ from typing import TYPE_CHECKING, cast
 import bpy
 
 from ...blender.access import pose_bones
-from ...blender.errors import ProblemError
-from ...blender.messages import msg
+from ...blender.errors import ProblemError, listed
+from ...blender.messages import counted, msg
 from ...settings.definitions import defined
-from ...ui.refusing import Working, active_armature, armature_refusal
+from ...ui.refusing import Working, active_armature, armature_refusal, rest_refusal
 from ...ui.registering import registering
 from ..drag import drag
 from ..drag.operators import bone_under
 from ..drag.selection import PoseSelection
-from .settings import AFTER, BOTH, LOCATION, NONE, pin_kind, set_pin
+from .keeping import bake, keep
+from .settings import (
+    AFTER,
+    ANIMATION,
+    BOTH,
+    FRAMES_ITEMS,
+    LOCATION,
+    NONE,
+    PLACE,
+    POSING,
+    pin_kind,
+    set_pin,
+)
 from .starting import begin
 
 if TYPE_CHECKING:
@@ -29,6 +41,11 @@ KIND_ITEMS = (
     (BOTH, "Location and Rotation", "The bone stays where it is, with its orientation", 2),
     (NONE, "Free", "The bone is not pinned", 3),
 )
+
+WHILE_PLAYING = {
+    PLACE: msg("“{bone}” keeps its place while the animation plays, and the body follows"),
+    ANIMATION: msg("“{bone}” stays where the animation has it while the body follows other pins"),
+}
 
 DONE = {
     LOCATION: msg("“{bone}” stays where it is while others are dragged"),
@@ -55,6 +72,9 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
     )
     kind: str = defined(
         "Pin", "What of the bone is pinned", items=KIND_ITEMS, options={"SKIP_SAVE"}
+    )
+    frames: str = defined(
+        "Frames", "When the bone is pinned", items=FRAMES_ITEMS, options={"SKIP_SAVE"}
     )
     armature: str = defined(
         "Armature",
@@ -93,9 +113,48 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
                 name=name,
                 object=armature.name,
             )
-        kind = AFTER[pin_kind(armature, name)] if self.kind == NEXT else self.kind
+        before = pin_kind(armature, name)
+        kind = AFTER[before] if self.kind == NEXT else self.kind
         set_pin(armature, name, kind)
-        return msg(DONE[kind], bone=name)
+        done = msg(DONE[kind], bone=name)
+        if kind == NONE or not self.properties.is_property_set("frames"):
+            return done
+        try:
+            feet = keep(armature, name, self.frames)
+        except ProblemError:
+            set_pin(armature, name, before)
+            raise
+        if self.frames != POSING:
+            done = msg(WHILE_PLAYING[self.frames], bone=name)
+        if not feet:
+            return done
+        staying = msg("Pinned as animated: {bones}", bones=listed(feet))
+        return f"{done}. {staying}"
 
 
-register, unregister = registering((FABRIK_OT_pin,), (drag.WAYS, begin))
+class FABRIK_OT_pin_bake(Working, bpy.types.Operator):
+    """Key a body with pins at each frame."""
+
+    bl_idname = "fabrik.pin_bake"
+    bl_label = "Bake Pins"
+    bl_description = (
+        "Key the body at each frame of the scene as its pins have it, and let them count only "
+        "while posing: what remains are ordinary keys"
+    )
+    asks = (armature_refusal, rest_refusal)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Bake them."""
+        done = bake(
+            cast(bpy.types.Scene, context.scene),
+            cast(bpy.types.ViewLayer, context.view_layer),
+            active_armature(context),
+        )
+        return msg(
+            "Baked {count}: the largest difference is {distance:.3g} mm",
+            count=counted(done.bones, "{count} bone", "{count} bones"),
+            distance=1000.0 * done.distance,
+        )
+
+
+register, unregister = registering((FABRIK_OT_pin, FABRIK_OT_pin_bake), (drag.WAYS, begin))

@@ -20,7 +20,15 @@ from ...ui.paint import Dot, Strokes, draw_dots, faint, palette, pixel
 from ...ui.refusing import active_armature
 from ...ui.registering import registering
 from .balancing import centre_of_mass, known_roles, support_of
-from .settings import BOTH, body_settings, pinned_bone, pins_of
+from .keeping import pins_problem
+from .settings import (
+    BOTH,
+    PLACE,
+    FabrikPin,
+    body_settings,
+    pinned_bone,
+    pins_of,
+)
 
 HOW_TO = msg("With the tool Drag Bones, press P over each hand and foot that has to stay")
 
@@ -51,6 +59,7 @@ class FABRIK_PT_whole_body(SidebarPanel, bpy.types.Panel):
             name = pinned_bone(armature, pin) or pin.bone
             row.label(text=name, translate=False, icon="PINNED")
             row.prop(pin, "kind", text="")
+            _draw_frames(row, armature, pin, name)
             free = row.operator("fabrik.pin", text="", icon="X")
             free.bone, free.kind, free.armature = name, "NONE", armature.name
         active: Any = context.active_pose_bone
@@ -62,10 +71,27 @@ class FABRIK_PT_whole_body(SidebarPanel, bpy.types.Panel):
             options.prop(shown, "location_weights")
             if shown.kind == BOTH:
                 options.prop(shown, "rotation_weights")
+            if shown.frames == PLACE:
+                options.use_property_decorate = True
+                options.prop(shown, "influence")
+                options.prop(shown, "location")
+                options.use_property_decorate = False
+        if any(pin.frames == PLACE for pin in pins):
+            problem = pins_problem(armature)
+            if problem:
+                draw_sentence(layout, context, problem)
+            layout.operator("fabrik.pin_bake", icon="KEYINGSET")
         body = body_settings(armature)
         options.prop(body, "clavicle")
         options.prop(body, "keying")
         options.prop(body, "use_balance")
+
+
+def _draw_frames(row: Layout, armature: bpy.types.Object, pin: FabrikPin, bone: str) -> None:
+    """Draw when a bone is pinned, as a menu whose items store where it is."""
+    label = row.enum_item_name(pin, "frames", pin.frames)
+    menu = row.operator_menu_enum("fabrik.pin", "frames", text=label, translate=False)
+    menu.bone, menu.kind, menu.armature = bone, pin.kind, armature.name
 
 
 # In the viewport

@@ -6,17 +6,35 @@ from typing import Any, cast
 
 import bpy
 
-from fabrik_solver.core.vectors import Vec
+from fabrik_solver.core.vectors import QUAT_IDENTITY, Quat, Vec
 
 from ...blender.access import pose_bones
-from ...settings.definitions import FACTOR, OVERRIDABLE, ItemList, defined
-from ...settings.properties import settings
+from ...settings.definitions import FACTOR, OVERRIDABLE, ItemList, animated, defined, fixed
+from ...settings.properties import FabrikSettings, settings
 
 LOCATION, BOTH, NONE = "LOCATION", "BOTH", "NONE"
 
 PIN_ITEMS = (
     (LOCATION, "Location", "The bone stays where it is, and may rotate", 0),
     (BOTH, "Location and Rotation", "The bone stays where it is, with its orientation", 1),
+)
+
+POSING, PLACE, ANIMATION = "POSING", "PLACE", "ANIMATION"
+
+FRAMES_ITEMS = (
+    (POSING, "While Posing", "It stays while others are dragged", 0),
+    (
+        PLACE,
+        "In Place",
+        "It also keeps its place while the animation plays, and the body follows",
+        1,
+    ),
+    (
+        ANIMATION,
+        "As Animated",
+        "It also stays where the animation has it, while the body follows other pins",
+        2,
+    ),
 )
 
 AFTER = {NONE: LOCATION, LOCATION: BOTH, BOTH: NONE}
@@ -53,6 +71,26 @@ class FabrikPin(bpy.types.PropertyGroup):
         "How strictly it keeps its orientation about each axis of the armature: 0 lets it turn",
         subtype="XYZ",
         **WEIGHTS,
+    )
+
+    frames: str = fixed("Frames", "When the bone is pinned", items=FRAMES_ITEMS, in_presets=False)
+    influence: float = animated(
+        "Influence",
+        "How far the bone goes to its place from where the animation has it. Key it to pin the "
+        "bone for some frames",
+        in_presets=False,
+        default=1.0,
+        **FACTOR,
+    )
+    location: Vec = animated(
+        "Place", "Where the bone is pinned, in world space", in_presets=False, subtype="TRANSLATION"
+    )
+    rotation: Quat = animated(
+        "Rotation",
+        "How the bone is rotated there, in world space",
+        in_presets=False,
+        default=QUAT_IDENTITY,
+        subtype="QUATERNION",
     )
 
 
@@ -98,6 +136,11 @@ def pin_kind(armature: bpy.types.Object, bone: str) -> str:
     return next((pin.kind for pin in pins if pinned_bone(armature, pin) == bone), NONE)
 
 
+def pin_of(armature: bpy.types.Object, bone: str) -> FabrikPin:
+    """Return the pin of a bone that is pinned."""
+    return next(pin for pin in pins_of(armature) if pinned_bone(armature, pin) == bone)
+
+
 def set_pin(armature: bpy.types.Object, bone: str, kind: str) -> None:
     """Pin a bone, or free it; the weights of a pin that it has already are kept."""
     pins = pins_of(armature)
@@ -111,3 +154,12 @@ def set_pin(armature: bpy.types.Object, bone: str, kind: str) -> None:
     pin.name = pin.bone = bone
     pin.kind = kind
     cast(Any, pose_bones(armature)[bone]).fabrik_name = bone  # By which it is found if renamed.
+
+
+def kept_pins(own: FabrikSettings) -> object:
+    """Return what the plan uses of the pins of an armature that count while it plays."""
+    pins: ItemList[FabrikPin] = cast(Any, own).pins
+    kept = [(i, pin) for i, pin in enumerate(pins) if pin.frames != POSING]
+    weights = [(*pin.location_weights, *pin.rotation_weights) for _, pin in kept]
+    used = [(i, pin.bone, pin.kind, pin.frames) for i, pin in kept]
+    return (used, weights, cast(Any, own).whole_body.clavicle) if kept else ()

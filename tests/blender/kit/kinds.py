@@ -210,6 +210,25 @@ def body_on_ground() -> str:
     return f"constraints[{foot}].ground.offset"
 
 
+def pinned_body() -> str:
+    """A body that walks by keys with a hand that is pinned to a place, which moves."""
+    rig = make_body()
+    rig.name = "Rig"
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, END
+    bpy.ops.object.mode_set(mode="POSE")
+    pinned = bpy.ops.fabrik.pin(bone="Hand.L", kind="LOCATION", frames="PLACE")
+    assert pinned == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="OBJECT")
+    pin = rig.fabrik.pins[0]
+    for frame, share in ((1, 0.4), (9, 1.0)):
+        pin.influence = share
+        pin.keyframe_insert("influence", frame=frame)
+    for frame in (1, END):
+        pin.keyframe_insert("location", frame=frame)
+        pin.location.x += 0.4
+    return "pins[0].influence"
+
+
 def gait() -> str:
     """Four legs that carry their body over a terrain."""
     rig = make_spider(4, 2, name="Rig")
@@ -224,5 +243,6 @@ def gait() -> str:
 
 REACHING: tuple[Kind, ...] = (chain, two_bone, ccd_with_limits, stretched, turned_tip, body)
 MOTIONS: tuple[Kind, ...] = (look, damped_look, rope, rope_over_mesh, rope_on_plane, wave)
+PINNED: tuple[Kind, ...] = (pinned_body,)
 SIMULATED: tuple[Kind, ...] = (follow, continuous, ground, body_on_ground, gait)
-KINDS = (*REACHING, *MOTIONS, *SIMULATED)
+KINDS = (*REACHING, *MOTIONS, *PINNED, *SIMULATED)

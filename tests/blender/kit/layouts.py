@@ -83,10 +83,15 @@ class Layout:
         self._check_icon(icon)
         self.shown.append(panel)
 
-    def operator_menu_enum(self, name: str, prop: str, icon: str = "NONE") -> None:
-        self.operator(name, icon)
+    def operator_menu_enum(
+        self, name: str, prop: str, icon: str = "NONE", **_settings: object
+    ) -> SimpleNamespace:
         space, _, verb = name.partition(".")
         assert prop in getattr(getattr(bpy.ops, space), verb).get_rna_type().properties
+        return self.operator(name, icon)
+
+    def enum_item_name(self, data: Any, name: str, item: str) -> str:
+        return data.bl_rna.properties[name].enum_items[item].name
 
     def _check_icon(self, icon: str) -> None:
         icons = bpy.types.UILayout.bl_rna.functions["prop"].parameters["icon"].enum_items

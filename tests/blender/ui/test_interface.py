@@ -581,6 +581,7 @@ NUMBERS = {
     "FabrikPart.kind": ("ARM LEG SPINE HEAD", range(4)),
     "FabrikLook.axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),
     "FabrikLook.up": ("POSE WORLD ARMATURE", range(3)),
+    "FabrikPin.frames": ("POSING PLACE ANIMATION", range(3)),
     "FabrikPin.kind": ("LOCATION BOTH", range(2)),
     "FabrikLook.up_axis": ("NONE X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(7)),
     "FabrikRope.collision": ("NONE PLANE MESH", range(3)),

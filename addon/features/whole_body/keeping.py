@@ -1,0 +1,192 @@
+"""Pinning bones while the animation plays: where they are, and from there to keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import dist
+from typing import Any, cast
+
+import bpy
+from mathutils import Vector
+
+from fabrik_solver.core.vectors import ORIGIN, Quat, Vec, add
+
+from ...blender.access import pose_bones, rest_bone
+from ...blender.errors import ProblemError
+from ...blender.keying import auto_key, set_keys
+from ...blender.rotation import channel_of, channel_values, continuous, mode_of
+from ...blender.skeleton import skeleton_of, vector
+from ...editing.flexion import flexion_of
+from ...editing.playing import finish, play, returning, updated
+from ...frame.solving import solve_armatures
+from ...plan import planner
+from ...plan.bend_side import stored_flexion
+from .kept import KeptBody, kept_body
+from .roles import Roles, roles_of
+from .settings import (
+    ANIMATION,
+    BOTH,
+    NONE,
+    PLACE,
+    POSING,
+    pin_kind,
+    pin_of,
+    pins_of,
+    set_pin,
+)
+
+
+def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
+    """Pin a bone while the animation plays; return the names of the feet that stay with it.
+
+    Its place is where it is now. The first bone that goes to a place lets the feet stay where the
+    animation has them, unless they are pinned otherwise.
+
+    Args:
+        armature: The armature.
+        bone: The bone, which is pinned.
+        frames: An item of `FRAMES_ITEMS`.
+
+    Raises:
+        ProblemError: If its body cannot be posed; nothing has changed then.
+    """
+    pin = pin_of(armature, bone)
+    before, roles = pin.frames, roles_of(armature)
+    pin.location, pin.rotation = shown_place(armature, bone, roles)
+    pin.frames = frames
+    if frames == POSING:
+        return []
+    try:
+        kept_body(skeleton_of(armature))
+    except ProblemError:
+        pin.frames = before
+        raise
+    _remember(armature, roles)
+    others = [one for one in pins_of(armature) if one.bone != bone and one.frames != POSING]
+    if frames != PLACE or others:
+        return []
+    feet = [foot for foot in roles.feet if pin_kind(armature, foot) == NONE and foot != bone]
+    for foot in feet:
+        set_pin(armature, foot, BOTH)
+        pin_of(armature, foot).frames = ANIMATION
+    return feet
+
+
+def shown_place(armature: bpy.types.Object, name: str, roles: Roles) -> tuple[Vec, Quat]:
+    """Return where a bone is shown: the point that is pinned, and its rotation, in world space."""
+    shown = armature.evaluated_get(updated())
+    bone: Any = pose_bones(shown)[name]
+    end = bone.head if name in roles.ends else bone.tail
+    _, turn, _ = (shown.matrix_world @ bone.matrix).decompose()
+    return vector(shown.matrix_world @ end), (turn.w, turn.x, turn.y, turn.z)
+
+
+def _remember(armature: bpy.types.Object, roles: Roles) -> None:
+    """Store how elbows and knees flex, which the plan cannot find out."""
+    if not cast(bpy.types.Armature, armature.data).is_editable:
+        return
+    rig = skeleton_of(armature)
+    for name in roles.hinges:
+        if stored_flexion(rig, rig.index[name]) is not None:
+            continue
+        flexion = flexion_of(armature, name)
+        if flexion is not None:
+            bone: Any = rest_bone(armature, name)
+            bone.fabrik_flexion = bone.fabrik_found_flexion = vector(flexion.axis)
+
+
+def planned_body(armature: bpy.types.Object) -> KeptBody | None:
+    """Return the body of an armature in the present plan, if bones are pinned while it plays."""
+    plan = planner.known()
+    units = () if plan is None else plan.units_of.get(armature.session_uid, ())
+    return next((unit for unit in units if isinstance(unit, KeptBody)), None)
+
+
+def pins_problem(armature: bpy.types.Object) -> str:
+    """Return why the pins of an armature do not count while it plays; empty if they do."""
+    body = planned_body(armature)
+    if body is not None:
+        return body.problem
+    try:
+        kept_body(skeleton_of(armature))
+    except ProblemError as problem:
+        return str(problem)
+    return ""
+
+
+class DraggedPlace:
+    """The place of a pin whose bone is dragged, which goes along."""
+
+    def __init__(self, armature: bpy.types.Object, bone: str) -> None:
+        """Take the bone; without a place nothing happens."""
+        has_place = pin_kind(armature, bone) != NONE and pin_of(armature, bone).frames == PLACE
+        self._pin = pin_of(armature, bone) if has_place else None
+        self._start = vector(self._pin.location) if self._pin else ORIGIN
+
+    def move_by(self, displacement: Vec) -> None:
+        """Move it in world space, relative to the start."""
+        if self._pin is not None:
+            self._pin.location = add(self._start, displacement)
+
+    def key(self) -> None:
+        """Key it if Auto Keying is on."""
+        if self._pin is not None:
+            auto_key(self._pin, "location")
+
+
+class Baked:
+    """The result of baking.
+
+    Attributes:
+        bones: The number of bones.
+        distance: How far a joint is from where it was at most, in world space.
+    """
+
+    def __init__(self, bones: int, distance: float) -> None:
+        self.bones, self.distance = bones, distance
+
+
+def bake(scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armature: bpy.types.Object) -> Baked:
+    """Key a body with pins as it is shown at each frame of the scene, and end the pins.
+
+    Raises:
+        ProblemError: If there is nothing to bake, or it cannot be keyed; nothing has changed then.
+    """
+    body = kept_body(skeleton_of(armature))
+    if body is None:
+        raise ProblemError("No bone is pinned in place: there is nothing to bake")
+    frames = [*range(scene.frame_start, scene.frame_end + 1)]
+    names = [body.rig.names[bone] for bone in body.bones]
+
+    def heads() -> list[Vec]:
+        shown = armature.evaluated_get(cast(bpy.types.Depsgraph, layer.depsgraph))
+        bones: Any = pose_bones(shown)
+        return [vector(shown.matrix_world @ cast(Vector, bones[name].head)) for name in names]
+
+    def look(_frame: int) -> tuple[list[tuple[Quat, Vec]], list[Vec]]:
+        solved = solve_armatures(cast(bpy.types.Depsgraph, layer.depsgraph), [armature])
+        locals_ = [solved.poses[body.rig.uid].posed_local(bone) for bone in body.bones]
+        return [(local.rotation, local.location) for local in locals_], heads()
+
+    with returning(scene, layer):
+        seen = finish(play(scene, frames, look))
+        for i, name in enumerate(names):
+            rows = [row[i] for row, _ in seen]
+            _key(pose_bones(armature)[name], frames, rows, bool(body.more) and i == 0)
+        for pin in pins_of(armature):
+            pin.frames = POSING
+        planner.discard()
+        after = finish(play(scene, frames, lambda _: heads()))
+    layer.update()
+    pairs = zip([row for _, row in seen], after, strict=True)
+    return Baked(len(names), max(max(map(dist, was, now)) for was, now in pairs))
+
+
+def _key(bone: Any, frames: Sequence[int], rows: Sequence[tuple[Quat, Vec]], moves: bool) -> None:
+    """Key the channels of a bone."""
+    mode = mode_of(bone)
+    name, _ = channel_of(mode)
+    turns = [channel_values(mode, turn, list(getattr(bone, name))) for turn, _ in rows]
+    set_keys(bone, name, frames, [*zip(*continuous(mode, turns), strict=True)])
+    if moves:
+        set_keys(bone, "location", frames, [*zip(*[place for _, place in rows], strict=True)])

@@ -1,0 +1,340 @@
+"""A body whose pinned bones keep their places while the animation plays, solved at each update.
+
+The pose of the animation is where it starts from, at each frame: what is pinned goes to its place,
+or stays where the animation has it, and the rest of the body follows with the least motion from
+there. So a frame depends on nothing but itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, Final, NamedTuple
+
+from fabrik_solver import WHOLE, Frame, inverse, point_in
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    QUAT_IDENTITY,
+    Quat,
+    Vec,
+    mix,
+    orthonormalize,
+    quat_compatible,
+    quat_inverse,
+    quat_matrix,
+    quat_of,
+    quat_product,
+    quat_unit,
+    slerp,
+)
+from fabrik_solver.core.whole_body import DRAGGED, PINNED, SOFT, WholeBodyGoal
+
+from ...blender import animation
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
+from ...blender.relations import active_constraints
+from ...blender.rotation import LOCATION, ranges_of
+from ...blender.skeleton import Point, Skeleton, vector
+from ...plan.bend_side import stored_flexion
+from ...plan.chain_plan import ChainPlan, Snapshot
+from ...plan.pre_pass import PrePassBone
+from ...plan.resolving import bone_index
+from ...plan.results import NOTHING, SolveResult
+from .body import Body, BodyBone, Wanted, bones_between, root_of
+from .carriers import Carriers
+from .facts import facts_of
+from .roles import Roles, roles_of
+from .settings import BOTH, PLACE, POSING, FabrikPin, body_settings, pins_of
+
+KEPT: Final = {"hips": 1000.0, "chest": 1000.0, "head": 10.0}
+"""How strictly parts of the body stay where the animation has them; the stiffness of a bone is 1.
+What a limb can do by itself it does, as people who hold a rail bend the arm and walk on."""
+
+
+class KeptPin(NamedTuple):
+    """A bone that is pinned while the animation plays.
+
+    Attributes:
+        number: Its place in the list of pins.
+        bone: The index of the bone.
+        is_end: Whether its head is pinned, and not its tail.
+        is_oriented: Whether its rotation is pinned too.
+        is_placed: Whether it goes to a place of its own, and is not where the animation has it.
+        location_weights: How strictly its location is, along the axes of the armature.
+        rotation_weights: How strictly its rotation is, about them.
+    """
+
+    number: int
+    bone: int
+    is_end: bool
+    is_oriented: bool
+    is_placed: bool
+    location_weights: Vec
+    rotation_weights: Vec
+
+
+class Place(NamedTuple):
+    """Where a pinned bone is to be at a frame.
+
+    Attributes:
+        influence: How far it goes there from where the animation has it.
+        location: The location of its point, in world space.
+        rotation: The rotation of the bone, in world space.
+    """
+
+    influence: float
+    location: Vec
+    rotation: Quat
+
+
+class BodyInput(NamedTuple):
+    """All that the pose of a body depends on, to the last bit.
+
+    Attributes:
+        channels: Its FK pose, and what was solved of it before.
+        parent: The frame of its first bone's parent, in armature space.
+        world: The frame of the armature in the world.
+        places: The places of its pins that have one.
+    """
+
+    channels: tuple[object, ...]
+    parent: Frame
+    world: Frame
+    places: tuple[Place, ...]
+
+
+@dataclass(eq=False)
+class KeptBody(PrePassBone):
+    """A body with bones that are pinned while the animation plays.
+
+    Attributes:
+        carriers: What carries its bones.
+        facts: What is known of its bones, parents first.
+        pins: What is pinned.
+        staying: The bones that stay where the animation has them, each with how strictly.
+        problem: Why it was not solved at the last update; empty if it was.
+        clavicle: The share of clavicles in the rotation of arms.
+    """
+
+    carriers: Carriers = field(kw_only=True)
+    facts: dict[int, BodyBone] = field(kw_only=True)
+    pins: Sequence[KeptPin] = field(kw_only=True)
+    staying: Sequence[tuple[int, float]] = field(kw_only=True)
+    clavicle: float = field(kw_only=True)
+    problem: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Pose all of its joints, and the location of the first one if it may move."""
+        super().__post_init__()
+        self.bones = [*self.facts]
+        self.ranges = ranges_of(self.bones)
+        # With a single pin, nothing holds the body that could be moved against it.
+        if len(self.pins) > 1 and not _is_fixed(self.rig, self.bone):
+            self.more = [self.rig.slot(LOCATION, self.bone)]
+
+    def needs(self) -> list[Point]:
+        """Return the points that it needs: none but the parent of its first bone."""
+        return []
+
+    def read(self, snapshot: Snapshot) -> BodyInput | None:
+        """Return its FK pose and its places; None if none has any influence.
+
+        Raises:
+            ProblemError: If one is no place.
+        """
+        with self._noting():
+            return self._read(snapshot)
+
+    def _read(self, snapshot: Snapshot) -> BodyInput | None:
+        rig, pose = self.rig, snapshot.poses[self.rig.uid]
+        items = pins_of(snapshot.rigs[rig.uid])
+        if self.pins[-1].number >= len(items):  # The copy was made before a pin was added.
+            items = pins_of(rig.object)
+        places = tuple([_place_of(items[pin.number]) for pin in self.pins if pin.is_placed])
+        if not any(place.influence for place in places):
+            return None
+        return BodyInput(
+            (*pose.fk_bits(self.ranges), pose.beneath(self.bones)),
+            WHOLE if self.root_parent < 0 else snapshot.frame(rig, self.root_parent),
+            snapshot.world(rig.object, rig.uid),
+            places,
+        )
+
+    def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
+        """Return the rotations of its joints, and the location of the first one.
+
+        Raises:
+            ProblemError: If it has no size, or a place is too far away.
+        """
+        assert isinstance(inputs, BodyInput)
+        with self._noting():
+            return self._solve(snapshot, inputs)
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Note a problem, which the list of pins shows."""
+        self.problem = ""
+        try:
+            yield
+        except ProblemError as problem:
+            self.problem = str(problem)
+            raise
+
+    def _solve(self, snapshot: Snapshot, inputs: BodyInput) -> SolveResult:
+        rig, pose = self.rig, snapshot.poses[self.rig.uid]
+        frames = {bone: snapshot.frame(rig, bone) for bone in self.bones}
+        locals_ = {bone: pose.posed_local(bone) for bone in self.bones}
+        moves, carriers = bool(self.more), self.carriers
+        body = Body(carriers, self.facts, frames, locals_, inputs.parent, moves, self.clavicle)
+        try:
+            to_armature = inverse(inputs.world)
+            wanted = self._wanted(body, frames, to_armature, inputs.places)
+            solved = body.solve(body.solver(moves), wanted)
+        except (ValueError, ArithmeticError):
+            raise ProblemError(
+                "“{object}” has zero scale, or a pin is too far away: change its scale, or pin "
+                "the bone again",
+                object=rig.object.name,
+            ) from None
+        given = {bone: local.rotation for bone, local in locals_.items()}
+        turns = given | body.turned(solved)
+        rotations = [n for bone in self.bones for n in quat_compatible(turns[bone], given[bone])]
+        locations = {self.bone: body.moved(solved)} if moves else NOTHING
+        return SolveResult(inputs, self.bones, rotations, (), NOTHING, locations)
+
+    def _wanted(
+        self, body: Body, frames: dict[int, Frame], to_armature: Frame, places: Sequence[Place]
+    ) -> list[Wanted]:
+        """Return the goals, in the space of the armature."""
+        wanted: list[Wanted] = []
+        left = iter(places)
+        turn = quat_of(orthonormalize(to_armature[0]) or quat_matrix(QUAT_IDENTITY))
+        for pin in self.pins:
+            end = ORIGIN if pin.is_end else (0.0, self.rig.bone(pin.bone).length, 0.0)
+            point = location = point_in(frames[pin.bone], end)
+            rotation = QUAT_IDENTITY
+            if pin.is_placed:
+                place = next(left)
+                location = mix(point, point_in(to_armature, place.location), place.influence)
+                there = quat_product(turn, place.rotation)
+                change = quat_product(there, quat_inverse(body.axes(pin.bone)))
+                change = quat_compatible(change, QUAT_IDENTITY)
+                rotation = slerp(QUAT_IDENTITY, change, place.influence)
+            goal = WholeBodyGoal(
+                body.joint_of(pin.bone),
+                point,
+                DRAGGED if pin.is_placed else PINNED,
+                location=location,
+                location_weights=pin.location_weights,
+                rotation=rotation if pin.is_oriented else None,
+                rotation_weights=pin.rotation_weights,
+            )
+            wanted.append(Wanted(pin.bone, goal))
+        for bone, weight in self.staying:
+            place, joint = body.head(bone), body.joint_of(bone)
+            goal = WholeBodyGoal(
+                joint, place, SOFT, location=place, rotation=QUAT_IDENTITY, weight=weight
+            )
+            wanted.append(Wanted(bone, goal))
+        return wanted
+
+
+def kept_bodies(rig: Skeleton, _chains: Sequence[ChainPlan]) -> Iterator[KeptBody]:
+    """Yield the body of an armature, if bones are pinned while the animation plays."""
+    try:
+        body = kept_body(rig)
+    except ProblemError:
+        return  # The list says why.
+    if body is not None:
+        yield body
+
+
+def kept_body(rig: Skeleton) -> KeptBody | None:
+    """Return the body of an armature with the bones that are pinned while the animation plays.
+
+    Raises:
+        ProblemError: If it cannot be posed.
+    """
+    armature = rig.object
+    pins = [(i, pin) for i, pin in enumerate(pins_of(armature)) if pin.frames != POSING]
+    if not any(pin.frames == PLACE for _, pin in pins):
+        return None
+    roles, carriers = roles_of(armature, armature), Carriers(rig, armature)
+    kept = [_kept(rig, roles, i, pin) for i, pin in pins]
+    pulled = [pin.bone for pin in kept]
+    root = root_of(carriers, roles, pulled)
+    named = {name: weight for part, weight in KEPT.items() if (name := getattr(roles, part))}
+    staying = {rig.index[name]: weight for name, weight in named.items()}
+    bones = bones_between(carriers, root, [*pulled, *staying])
+    for bone in bones:
+        _refuse_constrained(rig, bone)
+    facts = {
+        bone: facts_of(armature, roles, carriers, bone, root, flexion=_flexion) for bone in bones
+    }
+    return KeptBody(
+        rig,
+        root,
+        [],
+        carriers=carriers,
+        facts=facts,
+        pins=[pin for pin in kept if pin.bone in facts],
+        staying=[(b, w) for b, w in staying.items() if b in facts and b not in pulled],
+        clavicle=body_settings(armature).clavicle,
+    )
+
+
+def _kept(rig: Skeleton, roles: Roles, index: int, pin: FabrikPin) -> KeptPin:
+    bone = bone_index(rig, pin, "bone")
+    return KeptPin(
+        index,
+        bone,
+        rig.names[bone] in roles.ends,
+        pin.kind == BOTH,
+        pin.frames == PLACE,
+        vector(pin.location_weights),
+        vector(pin.rotation_weights),
+    )
+
+
+def _flexion(rig: Skeleton, name: str) -> Vec | None:
+    axis = stored_flexion(rig, rig.index[name])
+    return None if axis is None else vector(axis)
+
+
+def _refuse_constrained(rig: Skeleton, bone: int) -> None:
+    """Refuse a bone that something else than its channels poses.
+
+    Raises:
+        ProblemError: If it is one.
+    """
+    name = rig.names[bone]
+    if active_constraints(pose_bones(rig.object)[name]):
+        raise ProblemError(
+            "“{bone}” has constraints of its own: only a body that is posed by keys can be pinned "
+            "while the animation plays. Hold the targets of its limbs instead",
+            bone=name,
+        )
+
+
+def _is_fixed(rig: Skeleton, root: int) -> bool:
+    bone: Any = pose_bones(rig.object)[rig.names[root]]
+    is_driven = animation.has_driver(rig.object, bone, "location")
+    return root in rig.connected or any(bone.lock_location) or is_driven
+
+
+def _place_of(pin: FabrikPin) -> Place:
+    """Return the place of a pin at this frame.
+
+    Raises:
+        ProblemError: If it is none.
+    """
+    influence = min(max(pin.influence, 0.0), 1.0)
+    w, x, y, z = pin.rotation
+    place = Place(influence, vector(pin.location), quat_unit((w, x, y, z)))
+    if not isfinite(sum([influence, *place.location, *place.rotation])):
+        raise ProblemError(
+            "The place of the pin of “{bone}” is not a finite number: pin it again", bone=pin.bone
+        )
+    return place
