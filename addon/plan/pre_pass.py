@@ -43,14 +43,14 @@ class PrePassBone(UnitPlan, ABC):
             can be solved ahead.
         lifts_body: Whether its results may have a `lift`, which the targets of the body follow.
         rig: The armature.
-        bone: The bone.
+        bone: The bone; of a body, its first one.
         chains: The chains that it serves.
         more: Slots (see `KINDS`) that it poses besides its rotation.
         items: Empty, as it reports for no constraint.
         note: As for chains; not shown.
         is_late: As for chains.
-        bones: The bone, as units have it.
-        ranges: The same as a range of indices.
+        bones: The bone, as units have it; of a body, all that it poses.
+        ranges: The same as ranges of indices.
         root_parent: The parent of the bone, -1 if it has none.
         is_layered: Whether an earlier unit poses the bone as well.
         is_timed: Whether it depends on the frame itself.
