@@ -10,7 +10,7 @@ expected of them: it is tension that keeps a straight leg straight. What curvatu
 is corrected once in each step. Limits that a step would leave are held while it is found.
 """
 
-from math import inf, sqrt
+from math import copysign, inf, sqrt
 from typing import Final, final
 
 from .articulation import (
@@ -34,6 +34,7 @@ from .vectors import (
     dot,
     length,
     quat_exp,
+    quat_inverse,
     quat_log,
     quat_product,
     quat_unit,
@@ -71,6 +72,12 @@ SMALL: Final = 1e-5
 
 FINE: Final = 1e-5
 """A gain below this, in radians², ends any stage."""
+
+PARALLEL: Final = 1.0 - 1e-9
+"""The cosine from which on two walls of a joint are one."""
+
+FLAT: Final = 1e-6
+"""The volume that the normals of three walls span below which they leave no room."""
 
 X: Vec = (1.0, 0.0, 0.0)
 Y: Vec = (0.0, 1.0, 0.0)
@@ -125,7 +132,6 @@ class Search:
 
     __slots__ = (
         "_balance",
-        "_blocked",
         "_damping",
         "_lean",
         "_support",
@@ -138,7 +144,6 @@ class Search:
     springs: list[Spring]
     steps: int
     _balance: float
-    _blocked: list[list[Vec]]
     _damping: float
     _lean: Lean | None
     _support: Support | None
@@ -153,7 +158,6 @@ class Search:
         self._balance = 0.0
         self._damping = 0.0
         self._lean = None
-        self._blocked = []
         self._system = JointSystem()
 
     def run(self, pose: Placement) -> Placement:
@@ -168,7 +172,6 @@ class Search:
     def _pinned(self, pose: Placement) -> Placement:
         """Return a pose with its pins put back, as a search out of reach may end on its way."""
         self._linearize(pose)
-        self._factorize(0.0)
         count = len(self.body.joints)
         forces: list[Vec] = [ORIGIN] * count
         torques: list[Vec] = [ORIGIN] * count
@@ -176,7 +179,7 @@ class Search:
             if spring.rank == PINNED:
                 self._pull(spring, spring.miss, forces, torques)
         pulled = self._gathered(pose, forces, torques)
-        return self._moved(pose, self._solved([-value for value in pulled]))
+        return self._moved(pose, self._within([-value for value in pulled], 0.0))
 
     def _settle(self, pose: Placement, enough: float) -> Placement:
         """Return the pose in which the springs of a stage pull no more.
@@ -189,7 +192,7 @@ class Search:
         damping = 0.0
         for _ in range(STEPS):
             self.steps += 1
-            step = self._step(pose, damping)
+            step = self._within(self._linearize(pose), damping)
             damping = self._damping
             size = self._largest(step)
             after, reached = self._descend(pose, step, lowest)
@@ -205,14 +208,12 @@ class Search:
                 damping = max(10.0 * damping, 1.0)
         return pose
 
-    def _step(self, pose: Placement, damping: float) -> list[float]:
-        """Return the step of Newton's method that leaves no limit."""
-        self._blocked = [[] for _ in self.body.joints]
+    def _within(self, right: list[float], damping: float) -> list[float]:
+        """Return the step that a right-hand side asks for, and that leaves no limit."""
         while True:
-            gradient = self._linearize(pose)
             self._factorize(damping)
-            step = self._solved(gradient)
-            if not self._leaves(pose, step):
+            step = self._solved(right)
+            if not self._system.hold(step, 1e-12):
                 return step
 
     def _factorize(self, damping: float) -> None:
@@ -226,6 +227,8 @@ class Search:
             if damping == inf:
                 raise OverflowError("a goal is not finite, or too far away")
         self._damping = damping
+        if self._lean is not None:
+            self._lean.response = []
 
     def _descend(
         self, pose: Placement, step: list[float], lowest: float
@@ -359,26 +362,31 @@ class Search:
                 for slide in (X, Y, Z):
                     before = system.append(index, ORIGIN, ORIGIN, slide, before)
             head, axes = pose.heads[index], pose.axes[index]
-            for own in self._own_axes(index):
-                spin = rotate(axes, own)
-                before = system.append(index, own, spin, cross(head, spin), before)
+            own, walls = self._own_axes(pose, index)
+            for k, axis in enumerate(own):
+                spin = rotate(axes, axis)
+                slide = cross(head, spin)
+                before = system.append(index, axis, spin, slide, before, k < walls)
             last[index] = before
         return system
 
-    def _own_axes(self, index: int) -> list[Vec]:
-        """Return the axes about which a joint can rotate, in its own axes."""
-        limit = self.body.joints[index].limit
-        blocked = self._blocked[index]
-        if limit is not None and isinstance(limit, Hinge):
-            return [] if blocked or limit.turn[1] <= limit.turn[0] else [limit.axis]
-        if not blocked:
-            return [X, Y, Z]
-        if len(blocked) == 1:
-            one = any_perpendicular(blocked[0])
-            return [one, cross(blocked[0], one)]
-        along = cross(blocked[0], blocked[1])
-        size = length(along)
-        return [scaled(along, 1.0 / size)] if len(blocked) == 2 and size > 1e-6 else []
+    def _own_axes(self, pose: Placement, index: int) -> tuple[list[Vec], int]:
+        """Return the axes about which a joint can rotate, in its own axes.
+
+        About so many of the first ones it is at the end of its limit.
+        """
+        joint = self.body.joints[index]
+        limit = joint.limit
+        if limit is None:
+            return [X, Y, Z], 0
+        rotation = quat_product(joint.rotation, pose.turns[index])
+        back = quat_inverse(rotation)
+        ends = [rotate(back, normal) for normal in limit.normals(rotation)]
+        if isinstance(limit, Hinge):
+            if limit.turn[1] <= limit.turn[0]:
+                return [], 0
+            return (ends, 1) if len(ends) == 1 else ([limit.axis], 0)
+        return _walled(ends)
 
     def _strain(self, pose: Placement, gradient: list[float]) -> None:
         """Add the stiffness of the joints and of the root to the system."""
@@ -552,22 +560,36 @@ class Search:
                 slides[owner] = slides.get(owner, 0.0) + step[index] * step[index]
         return sqrt(max([*squares, *slides.values()], default=0.0))
 
-    def _leaves(self, pose: Placement, step: list[float]) -> bool:
-        """Block the directions in which a step leaves limits at whose ends joints are."""
-        joints = self.body.joints
-        found = False
-        for index, turn in self._turns(step).items():
-            limit = joints[index].limit
-            if limit is None:
-                continue
-            rotation = quat_product(joints[index].rotation, pose.turns[index])
-            w, x, y, z = rotation
-            for normal in limit.normals(rotation):
-                own = rotate((w, -x, -y, -z), normal)
-                if dot(own, turn) > 1e-12:
-                    self._blocked[index].append(own)
-                    found = True
-        return found
+
+def _walled(normals: list[Vec]) -> tuple[list[Vec], int]:
+    """Return the axes of a joint at walls, given their outward normals.
+
+    Rotating about one of the first axes leads to one wall and along the others; about the last
+    ones, along all of them. What is between two opposite walls is left out.
+    """
+    if not normals:
+        return [X, Y, Z], 0
+    locked: list[Vec] = []
+    walls: list[Vec] = []
+    for one in normals:
+        is_between = any([dot(one, other) < -PARALLEL for other in normals])
+        found = locked if is_between else walls
+        if not any([abs(dot(one, other)) > PARALLEL for other in found]):
+            found.append(one)
+    basis = locked + walls
+    if len(basis) == 1:
+        basis.append(any_perpendicular(basis[0]))
+    if len(basis) == 2:
+        basis.append(cross(basis[0], basis[1]))
+    if len(basis) > 3:
+        return [], 0
+    a, b, c = basis
+    axes = [cross(b, c), cross(c, a), cross(a, b)]
+    volume = dot(a, axes[0])
+    if abs(volume) < FLAT:
+        return [], 0
+    axes = [scaled(axis, 1.0 / (copysign(length(axis), volume))) for axis in axes]
+    return axes[len(locked) :], len(walls)
 
 
 def _product(a: list[float], b: list[float]) -> float:

@@ -4,7 +4,20 @@ from math import sqrt
 from typing import Final, final
 
 from .articulation import SOFT, Articulation, Placement, WholeBodyGoal
-from .vectors import ORIGIN, Quat, Vec, add, cross, quat_log, quat_product, rotate, sub
+from .vectors import (
+    ORIGIN,
+    Quat,
+    Vec,
+    add,
+    cross,
+    dot,
+    length,
+    quat_log,
+    quat_product,
+    rotate,
+    scaled,
+    sub,
+)
 
 FORCES: list[float] = [4e6, 2e5, 5e2]
 """The largest force of a spring of each rank but SOFT, in radians² per size of the body.
@@ -215,24 +228,46 @@ class Stiffness:
     def add_tension(self, force: Vec, way: Vec) -> None:
         """Add that a force at its far end pulls a bone straight: its second derivative.
 
-        It may be negative in directions that are not across the bone.
+        It is negative for some rotations unless the force is along the bone; only its positive
+        part is added, which bounds it from above.
 
         Args:
             force: The force.
             way: The way from the bone's head to its far end.
         """
-        x, y, z = way
-        fx, fy, fz = force
-        tension = fx * x + fy * y + fz * z
-        if tension <= 0.0:
+        size = length(way)
+        if size == 0.0:
             return
+        along = scaled(way, 1.0 / size)
+        tension = dot(force, way)
+        across = sub(force, scaled(along, tension / size))
+        couple = 0.5 * size * length(across)
+        if couple == 0.0:
+            if tension > 0.0:
+                self._add_product(along, -tension)
+                self.add_turn((tension, tension, tension))
+            return
+        aside = scaled(across, 0.5 * size / couple)
+        # Of the 2 × 2 matrix along and aside, 0 and the tension, which the couple connects.
+        largest = 0.5 * (tension + sqrt(tension * tension + 4.0 * couple * couple))
+        if tension > 0.0:
+            self.add_turn((tension, tension, tension))
+            self._add_product(along, -tension)
+            self._add_product(aside, -tension)
+        norm = sqrt(couple * couple + largest * largest)
+        axis = sub(scaled(aside, largest / norm), scaled(along, couple / norm))
+        self._add_product(axis, largest)
+
+    def _add_product(self, axis: Vec, share: float) -> None:
+        """Add the product of an axis with itself to the torque against rotating."""
+        x, y, z = axis
         c = self.spin
-        c[0] += tension - fx * x
-        c[1] -= 0.5 * (fx * y + fy * x)
-        c[2] -= 0.5 * (fx * z + fz * x)
-        c[3] += tension - fy * y
-        c[4] -= 0.5 * (fy * z + fz * y)
-        c[5] += tension - fz * z
+        c[0] += share * x * x
+        c[1] += share * x * y
+        c[2] += share * x * z
+        c[3] += share * y * y
+        c[4] += share * y * z
+        c[5] += share * z * z
 
     def force(self, spin: Vec, slide: Vec) -> tuple[Vec, Vec]:
         """Return force and torque about the origin against a motion."""
