@@ -21,7 +21,7 @@ from .articulation import (
     Placement,
     grown_by,
 )
-from .joint_system import JointSystem
+from .joint_system import JointSystem, Three
 from .limits import Hinge
 from .springs import FORCES, Spring, Stiffness, energy, rate
 from .support import Support
@@ -83,6 +83,8 @@ X: Vec = (1.0, 0.0, 0.0)
 Y: Vec = (0.0, 1.0, 0.0)
 Z: Vec = (0.0, 0.0, 1.0)
 
+NO_AXES: Three = (ORIGIN, ORIGIN, ORIGIN)
+
 
 @final
 class Lean:
@@ -93,7 +95,7 @@ class Lean:
         along: The direction in which it has left.
         distance: How far.
         rate: The force divided by that.
-        row: How far each degree of freedom moves it in that direction.
+        row: How far each axis of each joint moves it in that direction.
         response: What the system takes that row to.
         foreseen: How far it is expected to move in that direction in the step.
     """
@@ -103,12 +105,12 @@ class Lean:
     along: Vec
     distance: float
     rate: float
-    row: list[float]
-    response: list[float]
+    row: list[Vec]
+    response: list[Vec]
     foreseen: float
 
     def __init__(
-        self, centre: Vec, along: Vec, distance: float, rate: float, row: list[float]
+        self, centre: Vec, along: Vec, distance: float, rate: float, row: list[Vec]
     ) -> None:
         """Take how the centre of mass has left."""
         self.centre = centre
@@ -179,7 +181,7 @@ class Search:
             if spring.rank == PINNED:
                 self._pull(spring, spring.miss, forces, torques)
         pulled = self._gathered(pose, forces, torques)
-        return self._moved(pose, self._within([-value for value in pulled], 0.0))
+        return self._moved(pose, self._within(_all_scaled(pulled, -1.0), 0.0))
 
     def _settle(self, pose: Placement, enough: float) -> Placement:
         """Return the pose in which the springs of a stage pull no more.
@@ -208,7 +210,7 @@ class Search:
                 damping = max(10.0 * damping, 1.0)
         return pose
 
-    def _within(self, right: list[float], damping: float) -> list[float]:
+    def _within(self, right: list[Vec], damping: float) -> list[Vec]:
         """Return the step that a right-hand side asks for, and that leaves no limit."""
         while True:
             self._factorize(damping)
@@ -230,9 +232,7 @@ class Search:
         if self._lean is not None:
             self._lean.response = []
 
-    def _descend(
-        self, pose: Placement, step: list[float], lowest: float
-    ) -> tuple[Placement, float]:
+    def _descend(self, pose: Placement, step: list[Vec], lowest: float) -> tuple[Placement, float]:
         """Return a pose on the way of a step that is lower, and its energy; or the given one."""
         best = pose
         self._foresee(pose, step, 1.0)
@@ -240,11 +240,11 @@ class Search:
             spring.force = spring.pull(spring.foreseen)
         share = min(1.0, LARGEST / max(self._largest(step), LARGEST))
         for _ in range(HALVINGS):
-            way = [share * value for value in step]
+            way = _all_scaled(step, share)
             ahead = self._moved(pose, way)
             self._foresee(pose, step, share)
             bent = self._solved(self._missed(pose, ahead))
-            corrected = self._moved(pose, [a + b for a, b in zip(way, bent, strict=True)])
+            corrected = self._moved(pose, [add(a, b) for a, b in zip(way, bent, strict=True)])
             for after in (ahead, corrected):
                 reached = self._energy(after)
                 if reached < lowest:
@@ -273,7 +273,7 @@ class Search:
             total += energy(length(way), self._balance, TARGET)
         return total
 
-    def _linearize(self, pose: Placement) -> list[float]:
+    def _linearize(self, pose: Placement) -> list[Vec]:
         """Find the system at a pose; return the gradient."""
         count = len(self.body.joints)
         forces: list[Vec] = [ORIGIN] * count
@@ -296,8 +296,8 @@ class Search:
         self._lean = self._leaning(pose)
         if self._lean is not None:
             force = self._lean.rate * self._lean.distance
-            gradient = [g + force * r for g, r in zip(gradient, self._lean.row, strict=True)]
-        return [-value for value in gradient]
+            gradient = _all_added(gradient, self._lean.row, force)
+        return _all_scaled(gradient, -1.0)
 
     def _pull(self, spring: Spring, miss: Vec, forces: list[Vec], torques: list[Vec]) -> None:
         """Add what a spring does to its bone at a miss: force, and torque about the origin."""
@@ -319,7 +319,7 @@ class Search:
             if not self.body.joints[at].inherits:
                 break
 
-    def _missed(self, pose: Placement, after: Placement) -> list[float]:
+    def _missed(self, pose: Placement, after: Placement) -> list[Vec]:
         """Return what pulls at the system because a step has curvature."""
         count = len(self.body.joints)
         forces: list[Vec] = [ORIGIN] * count
@@ -331,11 +331,11 @@ class Search:
         if lean is not None:
             moved = dot(sub(self.body.centre(after), lean.centre), lean.along)
             force = lean.rate * (moved - lean.foreseen)
-            right = [value + force * r for value, r in zip(right, lean.row, strict=True)]
-        return [-value for value in right]
+            right = _all_added(right, lean.row, force)
+        return _all_scaled(right, -1.0)
 
-    def _gathered(self, pose: Placement, forces: list[Vec], torques: list[Vec]) -> list[float]:
-        """Return what forces on the bones are to the degrees of freedom."""
+    def _gathered(self, pose: Placement, forces: list[Vec], torques: list[Vec]) -> list[Vec]:
+        """Return what forces on the bones are to the axes of the joints."""
         joints, system = self.body.joints, self._system
         for index in reversed(self.body.order):
             parent = joints[index].parent
@@ -347,8 +347,8 @@ class Search:
                 forces[parent] = add(forces[parent], force)
                 torques[parent] = add(torques[parent], torque)
         return [
-            dot(forces[owner], slide) + dot(torques[owner], spin)
-            for owner, slide, spin in zip(system.owners, system.slides, system.spins, strict=True)
+            add(_along(slides, forces[owner]), _along(spins, torques[owner]))
+            for owner, slides, spins in zip(system.owners, system.slides, system.spins, strict=True)
         ]
 
     def _freedoms(self, pose: Placement) -> JointSystem:
@@ -359,14 +359,14 @@ class Search:
             joint = self.body.joints[index]
             before = last[joint.parent] if joint.parent >= 0 else -1
             if joint.is_free:
-                for slide in (X, Y, Z):
-                    before = system.append(index, ORIGIN, ORIGIN, slide, before)
-            head, axes = pose.heads[index], pose.axes[index]
+                before = system.append(index, NO_AXES, NO_AXES, (X, Y, Z), before)
             own, walls = self._own_axes(pose, index)
-            for k, axis in enumerate(own):
-                spin = rotate(axes, axis)
-                slide = cross(head, spin)
-                before = system.append(index, axis, spin, slide, before, k < walls)
+            if own:
+                head, axes = pose.heads[index], pose.axes[index]
+                own_axes = _three(own)
+                spins = _three([rotate(axes, axis) for axis in own])
+                slides = _three([cross(head, rotate(axes, axis)) for axis in own])
+                before = system.append(index, own_axes, spins, slides, before, len(own), walls)
             last[index] = before
         return system
 
@@ -388,50 +388,58 @@ class Search:
             return (ends, 1) if len(ends) == 1 else ([limit.axis], 0)
         return _walled(ends)
 
-    def _strain(self, pose: Placement, gradient: list[float]) -> None:
+    def _strain(self, pose: Placement, gradient: list[Vec]) -> None:
         """Add the stiffness of the joints and of the root to the system."""
         system, body = self._system, self.body
-        grown: list[Vec] = []
-        for index, (owner, axis) in enumerate(zip(system.owners, system.axes, strict=True)):
+        grown: list[Three] = []
+        for index, (owner, axes) in enumerate(zip(system.owners, system.axes, strict=True)):
             if not system.is_rotation(index):
-                gradient[index] += SLIDE * dot(system.slides[index], pose.moved[owner])
-                system.rows[index][0] += SLIDE
-                grown.append(ORIGIN)
+                gradient[index] = add(gradient[index], scaled(pose.moved[owner], SLIDE))
+                system.rows[index][0].add_diagonal((SLIDE, SLIDE, SLIDE))
+                grown.append(NO_AXES)
                 continue
             turn = quat_log(pose.turns[owner])
-            grown.append(grown_by(turn, axis))
+            grown.append(
+                (grown_by(turn, axes[0]), grown_by(turn, axes[1]), grown_by(turn, axes[2]))
+            )
             self._resist(pose, index, owner, grown[index], gradient, grown)
             follower = body.follower[owner]
             if follower >= 0:
-                x, _, z = grown[index]
-                taken = scaled(body.shared(follower, (x, 0.0, z)), -1.0)
+                taken = self._shared(follower, grown[index], -1.0)
                 self._resist(pose, index, follower, taken, gradient, grown)
+
+    def _shared(self, joint: int, changes: Three, share: float) -> Three:
+        """Return what a joint takes of the swings of the one it follows, times a share."""
+        taken: list[Vec] = []
+        for x, _, z in changes:
+            taken.append(scaled(self.body.shared(joint, (x, 0.0, z)), share))
+        return _three(taken)
 
     def _resist(
         self,
         pose: Placement,
         index: int,
         joint: int,
-        change: Vec,
-        gradient: list[float],
-        grown: list[Vec],
+        changes: Three,
+        gradient: list[Vec],
+        grown: list[Three],
     ) -> None:
-        """Add that a joint resists the change of its strain by a degree of freedom."""
+        """Add that a joint resists the changes of its strain by the axes of another one."""
         system, body = self._system, self.body
         stiffness = body.stiffness_of(joint)
-        gradient[index] += stiffness * dot(change, body.strain_of(pose, joint))
+        resistance = scaled(_along(changes, body.strain_of(pose, joint)), stiffness)
+        gradient[index] = add(gradient[index], resistance)
         row = system.rows[index]
         is_there = False
         for k, other in enumerate(system.chains[index]):
             owner = system.owners[other]
             if owner == joint:
                 is_there = True
-                row[k] += stiffness * dot(change, grown[other])
+                row[k].add_products(stiffness, changes, grown[other])
             elif is_there:
                 break
             elif body.follower[owner] == joint and system.is_rotation(other):
-                x, _, z = grown[other]
-                row[k] -= stiffness * dot(change, body.shared(joint, (x, 0.0, z)))
+                row[k].add_products(stiffness, changes, self._shared(joint, grown[other], -1.0))
 
     def _compose(self, pose: Placement, stiffness: list[Stiffness]) -> None:
         """Add the springs at and below each joint to the system (Featherstone, §6.2)."""
@@ -445,18 +453,31 @@ class Search:
             else:
                 stiffness[parent].add_point(stiffness[index].slide, pose.heads[index])
         for index, owner in enumerate(system.owners):
-            force, torque = stiffness[owner].force(system.spins[index], system.slides[index])
-            fx, fy, fz = force
-            mx, my, mz = torque
+            spins, slides = system.spins[index], system.slides[index]
+            own = stiffness[owner]
+            forces = (
+                own.force(spins[0], slides[0]),
+                own.force(spins[1], slides[1]),
+                own.force(spins[2], slides[2]),
+            )
+            torques = (
+                own.torque(spins[0], slides[0]),
+                own.torque(spins[1], slides[1]),
+                own.torque(spins[2], slides[2]),
+            )
             row, at = system.rows[index], owner
             for k, other in enumerate(system.chains[index]):
                 while system.owners[other] != at:
                     if not joints[at].inherits:
-                        mx, my, mz = cross(pose.heads[at], force)
+                        head = pose.heads[at]
+                        torques = (
+                            cross(head, forces[0]),
+                            cross(head, forces[1]),
+                            cross(head, forces[2]),
+                        )
                     at = joints[at].parent
-                sx, sy, sz = system.slides[other]
-                ox, oy, oz = system.spins[other]
-                row[k] += sx * fx + sy * fy + sz * fz + ox * mx + oy * my + oz * mz
+                row[k].add_products(1.0, forces, system.slides[other])
+                row[k].add_products(1.0, torques, system.spins[other])
 
     def _leaning(self, pose: Placement) -> Lean | None:
         """Return how the centre of mass has left what supports it; None if it has not."""
@@ -481,14 +502,17 @@ class Search:
                 masses[parent] += masses[index]
                 moments[parent] = add(moments[parent], moment)
         row = [
-            dot(along, add(scaled(slide, masses[owner]), cross(spin, moments[owner])))
-            for owner, slide, spin in zip(system.owners, system.slides, system.spins, strict=True)
+            add(
+                scaled(_along(slides, along), masses[owner]),
+                _along(spins, cross(moments[owner], along)),
+            )
+            for owner, slides, spins in zip(system.owners, system.slides, system.spins, strict=True)
         ]
         return Lean(centre, along, distance, rate(distance, self._balance, TARGET), row)
 
     # Steps
 
-    def _solved(self, right: list[float]) -> list[float]:
+    def _solved(self, right: list[Vec]) -> list[Vec]:
         """Return the step that a right-hand side asks for."""
         step = self._system.solved(right)
         lean = self._lean
@@ -498,9 +522,9 @@ class Search:
         if not lean.response:
             lean.response = self._system.solved(lean.row)
         share = _product(lean.row, step) / (1.0 / lean.rate + _product(lean.row, lean.response))
-        return [value - share * r for value, r in zip(step, lean.response, strict=True)]
+        return _all_added(step, lean.response, -share)
 
-    def _foresee(self, pose: Placement, step: list[float], share: float) -> None:
+    def _foresee(self, pose: Placement, step: list[Vec], share: float) -> None:
         """Find what the springs miss after a share of a step, if all were linear."""
         system, joints = self._system, self.body.joints
         spins: list[Vec] = [ORIGIN] * len(joints)
@@ -516,8 +540,9 @@ class Search:
                     slide = add(slide, cross(spin, pose.heads[index]))
                     spin = ORIGIN
             while at < count and system.owners[at] == index:
-                spin = add(spin, scaled(system.spins[at], share * step[at]))
-                slide = add(slide, scaled(system.slides[at], share * step[at]))
+                way = scaled(step[at], share)
+                spin = add(spin, _combined(system.spins[at], way))
+                slide = add(slide, _combined(system.slides[at], way))
                 at += 1
             spins[index] = spin
             slides[index] = slide
@@ -526,7 +551,7 @@ class Search:
         if self._lean is not None:
             self._lean.foreseen = share * _product(self._lean.row, step)
 
-    def _moved(self, pose: Placement, step: list[float]) -> Placement:
+    def _moved(self, pose: Placement, step: list[Vec]) -> Placement:
         """Return the pose after a step, within the limits."""
         system, body = self._system, self.body
         moved, turns = list(pose.moved), list(pose.turns)
@@ -535,30 +560,29 @@ class Search:
             turns[index] = body.within(index, turned)
         for index, owner in enumerate(system.owners):
             if not system.is_rotation(index):
-                moved[owner] = add(moved[owner], scaled(system.slides[index], step[index]))
+                moved[owner] = add(moved[owner], step[index])
         after = Placement(moved, turns)
         body.place(after)
         return after
 
-    def _turns(self, step: list[float]) -> dict[int, Vec]:
+    def _turns(self, step: list[Vec]) -> dict[int, Vec]:
         """Return the rotation vector of each joint that a step rotates, in its own axes."""
         system = self._system
         turns: dict[int, Vec] = {}
         for index, owner in enumerate(system.owners):
             if system.is_rotation(index):
-                turn = scaled(system.axes[index], step[index])
-                turns[owner] = add(turns.get(owner, ORIGIN), turn)
+                turns[owner] = _combined(system.axes[index], step[index])
         return turns
 
-    def _largest(self, step: list[float]) -> float:
+    def _largest(self, step: list[Vec]) -> float:
         """Return the largest rotation of a joint in a step, or motion of a root."""
         system = self._system
-        squares = [dot(turn, turn) for turn in self._turns(step).values()]
-        slides: dict[int, float] = {}
-        for index, owner in enumerate(system.owners):
-            if not system.is_rotation(index):
-                slides[owner] = slides.get(owner, 0.0) + step[index] * step[index]
-        return sqrt(max([*squares, *slides.values()], default=0.0))
+        squares = [0.0]
+        for index, axes in enumerate(system.axes):
+            is_rotation = system.is_rotation(index)
+            way = _combined(axes, step[index]) if is_rotation else step[index]
+            squares.append(dot(way, way))
+        return sqrt(max(squares))
 
 
 def _walled(normals: list[Vec]) -> tuple[list[Vec], int]:
@@ -592,5 +616,33 @@ def _walled(normals: list[Vec]) -> tuple[list[Vec], int]:
     return axes[len(locked) :], len(walls)
 
 
-def _product(a: list[float], b: list[float]) -> float:
-    return sum([x * y for x, y in zip(a, b, strict=True)])
+def _three(vectors: list[Vec]) -> Three:
+    """Return up to three vectors, and zeros."""
+    count = len(vectors)
+    second = vectors[1] if count > 1 else ORIGIN
+    return vectors[0], second, vectors[2] if count > 2 else ORIGIN
+
+
+def _along(axes: Three, vector: Vec) -> Vec:
+    """Return the components of a vector along three axes."""
+    return dot(axes[0], vector), dot(axes[1], vector), dot(axes[2], vector)
+
+
+def _combined(axes: Three, shares: Vec) -> Vec:
+    """Return the sum of shares of three axes."""
+    (ux, uy, uz), (vx, vy, vz), (wx, wy, wz) = axes
+    x, y, z = shares
+    return x * ux + y * vx + z * wx, x * uy + y * vy + z * wy, x * uz + y * vz + z * wz
+
+
+def _all_scaled(vectors: list[Vec], share: float) -> list[Vec]:
+    return [scaled(vector, share) for vector in vectors]
+
+
+def _all_added(vectors: list[Vec], others: list[Vec], share: float) -> list[Vec]:
+    """Return vectors with a share of others."""
+    return [add(a, scaled(b, share)) for a, b in zip(vectors, others, strict=True)]
+
+
+def _product(a: list[Vec], b: list[Vec]) -> float:
+    return sum([dot(x, y) for x, y in zip(a, b, strict=True)])

@@ -269,22 +269,25 @@ class Stiffness:
         c[4] += share * y * z
         c[5] += share * z * z
 
-    def force(self, spin: Vec, slide: Vec) -> tuple[Vec, Vec]:
-        """Return force and torque about the origin against a motion."""
-        tx, ty, tz = slide
+    def force(self, spin: Vec, slide: Vec) -> Vec:
+        """Return the force against a motion."""
         ox, oy, oz = spin
         px, py, pz = self.slide
+        b = self.couple
+        return (
+            px * slide[0] + b[0] * ox + b[1] * oy + b[2] * oz,
+            py * slide[1] + b[3] * ox + b[4] * oy + b[5] * oz,
+            pz * slide[2] + b[6] * ox + b[7] * oy + b[8] * oz,
+        )
+
+    def torque(self, spin: Vec, slide: Vec) -> Vec:
+        """Return the torque about the origin against a motion."""
+        ox, oy, oz = spin
+        tx, ty, tz = slide
         b0, b1, b2, b3, b4, b5, b6, b7, b8 = self.couple
         c0, c1, c2, c3, c4, c5 = self.spin
         return (
-            (
-                px * tx + b0 * ox + b1 * oy + b2 * oz,
-                py * ty + b3 * ox + b4 * oy + b5 * oz,
-                pz * tz + b6 * ox + b7 * oy + b8 * oz,
-            ),
-            (
-                b0 * tx + b3 * ty + b6 * tz + c0 * ox + c1 * oy + c2 * oz,
-                b1 * tx + b4 * ty + b7 * tz + c1 * ox + c3 * oy + c4 * oz,
-                b2 * tx + b5 * ty + b8 * tz + c2 * ox + c4 * oy + c5 * oz,
-            ),
+            b0 * tx + b3 * ty + b6 * tz + c0 * ox + c1 * oy + c2 * oz,
+            b1 * tx + b4 * ty + b7 * tz + c1 * ox + c3 * oy + c4 * oz,
+            b2 * tx + b5 * ty + b8 * tz + c2 * ox + c4 * oy + c5 * oz,
         )
