@@ -61,6 +61,9 @@ SLIDE: Final = 1.2
 DONE: Final = 1e-6
 """A step below this ends a stage."""
 
+PINNINGS: Final = 3
+"""How often pins are put back in the end."""
+
 FIRM: Final = 10.0
 """What the damping is multiplied with until the system is positive definite."""
 
@@ -173,15 +176,19 @@ class Search:
 
     def _pinned(self, pose: Placement) -> Placement:
         """Return a pose with its pins put back, as a search out of reach may end on its way."""
-        self._linearize(pose)
-        count = len(self.body.joints)
-        forces: list[Vec] = [ORIGIN] * count
-        torques: list[Vec] = [ORIGIN] * count
-        for spring in self.springs:
-            if spring.rank == PINNED:
+        pins = [spring for spring in self.springs if spring.rank == PINNED]
+        for _ in range(PINNINGS):
+            if max([spring.length(spring.miss_of(pose)) for spring in pins], default=0.0) < DONE:
+                break
+            self._linearize(pose)
+            count = len(self.body.joints)
+            forces: list[Vec] = [ORIGIN] * count
+            torques: list[Vec] = [ORIGIN] * count
+            for spring in pins:
                 self._pull(spring, spring.miss, forces, torques)
-        pulled = self._gathered(pose, forces, torques)
-        return self._moved(pose, self._within(_all_scaled(pulled, -1.0), 0.0))
+            pulled = self._gathered(pose, forces, torques)
+            pose = self._moved(pose, self._within(_all_scaled(pulled, -1.0), 0.0))
+        return pose
 
     def _settle(self, pose: Placement, enough: float) -> Placement:
         """Return the pose in which the springs of a stage pull no more.

@@ -1,6 +1,6 @@
 """Springs that pull the bones of a body to where goals want them, with limited force."""
 
-from math import sqrt
+from math import isfinite, sqrt
 from typing import Final, final
 
 from .articulation import SOFT, Articulation, Placement, WholeBodyGoal
@@ -28,6 +28,11 @@ of the force on a hand.
 
 SLACK: Final = 1e-4
 """The length at which a spring reaches its largest force, in sizes of the body."""
+
+
+FARTHEST: Final = 100.0
+"""The farthest that a spring pulls from, in sizes of the body: from farther away it pulls in the
+same direction, and the digits of its energy would not tell a pose from another."""
 
 
 @final
@@ -90,7 +95,10 @@ class Spring:
         self.weights = goal.rotation_weights if rotation is not None else goal.location_weights
         self.path = body.path(goal.joint)
         self._point = sub(body.inward(goal.point), body.heads[goal.joint])
-        self._location = ORIGIN if goal.location is None else body.inward(goal.location)
+        self._location = ORIGIN
+        if goal.location is not None:
+            start = body.inward(goal.point)
+            self._location = _near(start, body.inward(goal.location))
         self._rotation = (1.0, 0.0, 0.0, 0.0)
         if rotation is not None:
             w, x, y, z = rotation
@@ -147,6 +155,19 @@ class Spring:
         """Expect that the bone moves by the rotation ``spin`` and by ``slide`` at the origin."""
         change = spin if self.is_rotation else add(slide, cross(spin, self.place))
         self.foreseen = add(self.miss, change)
+
+
+def _near(start: Vec, location: Vec) -> Vec:
+    """Return a location that is no farther than `FARTHEST`, in the same direction from a start.
+
+    Raises:
+        OverflowError: If it is not finite.
+    """
+    way = sub(location, start)
+    distance = length(way)
+    if not isfinite(distance):
+        raise OverflowError("a goal is not finite, or too far away")
+    return location if distance <= FARTHEST else add(start, scaled(way, FARTHEST / distance))
 
 
 def energy(length: float, strength: float, rank: int) -> float:

@@ -165,10 +165,11 @@ def _posed(
     for joint, turn in zip(body.joints, pose.turns, strict=True):
         vector = quat_log(turn)
         effort += joint.stiffness * dot(vector, vector)
-    misses = [
-        0.0 if goal.location is None else body.size * length(Spring(goal, body, None).miss_of(pose))
-        for goal in goals
-    ]
+    misses: list[float] = []
+    for goal in goals:
+        reached = body.outward(Spring(goal, body, None).point_of(pose))
+        wanted = reached if goal.location is None else goal.location
+        misses.append(length(sub(reached, wanted)))
     return WholeBodyPose(
         [scaled(moved, body.size) for moved in pose.moved],
         pose.turns,
