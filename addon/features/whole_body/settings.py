@@ -25,7 +25,7 @@ FRAMES_ITEMS = (
     (POSING, "While Posing", "It stays while others are dragged", 0),
     (
         PLACE,
-        "In Place",
+        "At Its Place",
         "It also keeps its place while the animation plays, and the body follows",
         1,
     ),
