@@ -154,7 +154,7 @@ def bake(scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armature: bpy.types
     """
     body = kept_body(skeleton_of(armature))
     if body is None:
-        raise ProblemError("No bone is pinned in place: there is nothing to bake")
+        raise ProblemError("No bone is pinned at its place: there is nothing to bake")
     frames = [*range(scene.frame_start, scene.frame_end + 1)]
     names = [body.rig.names[bone] for bone in body.bones]
 
