@@ -268,6 +268,12 @@ def kept_body(rig: Skeleton) -> KeptBody | None:
     named = {name: weight for part, weight in KEPT.items() if (name := getattr(roles, part))}
     staying = {rig.index[name]: weight for name, weight in named.items()}
     bones = bones_between(carriers, root, [*pulled, *staying])
+    for bone in pulled:
+        if bone not in bones:
+            raise ProblemError(
+                "“{bone}” hangs on no bone that carries the other pins: unpin it, or them",
+                bone=rig.names[bone],
+            )
     for bone in bones:
         _refuse_constrained(rig, bone)
     facts = {
@@ -279,7 +285,7 @@ def kept_body(rig: Skeleton) -> KeptBody | None:
         [],
         carriers=carriers,
         facts=facts,
-        pins=[pin for pin in kept if pin.bone in facts],
+        pins=kept,
         staying=[(b, w) for b, w in staying.items() if b in facts and b not in pulled],
         clavicle=body_settings(armature).clavicle,
     )

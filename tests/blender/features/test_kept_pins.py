@@ -169,6 +169,18 @@ def test_a_place_that_is_none_is_said_and_the_pose_stays(walker: Any) -> None:
     assert pins_problem(walker) == ""
 
 
+def test_a_bone_of_another_body_is_refused(walker: Any) -> None:
+    bpy.ops.object.mode_set(mode="EDIT")
+    other = walker.data.edit_bones.new("Other")
+    other.head, other.tail = (1.0, 0.0, 0.0), (1.0, 0.0, 1.0)
+    bpy.ops.object.mode_set(mode="POSE")
+    update()
+    pin(HAND, frames="PLACE")
+    with pytest.raises(RuntimeError, match=r"“Other” hangs on no bone"):
+        bpy.ops.fabrik.pin(bone="Other", kind="LOCATION", frames="PLACE")
+    assert "Other" not in [one.bone for one in walker.fabrik.pins]
+
+
 @pytest.mark.parametrize("far", [1e4, 1e12, 3e38])
 def test_a_place_far_away_takes_no_foot_along(walker: Any, far: float) -> None:
     go(9)
