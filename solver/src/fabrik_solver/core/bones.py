@@ -227,17 +227,17 @@ def inherited_axes(bone: Bone, parent: Mat3) -> tuple[Mat3, Vec]:
         size = abs(mat_determinant(parent)) ** (1.0 / 3.0)
         base = scale_columns(base, (size, size, size))
     axes = mat_product(base, bone.rest)
-    return (_squared(axes, keep_scale=True) if mode == "FIX_SHEAR" else axes), post_scale
+    return (squared(axes, keep_scale=True) if mode == "FIX_SHEAR" else axes), post_scale
 
 
 def _base_of_parent(mode: str, parent: Mat3) -> tuple[Mat3, Vec]:
     """Return the same for a bone that inherits rotation."""
     if mode in ("NONE", "AVERAGE"):
-        return _squared(parent), NO_STRETCH
+        return squared(parent), NO_STRETCH
     if mode == "NONE_LEGACY":
         return _with_column_lengths(parent, NO_STRETCH), NO_STRETCH
     if mode == "ALIGNED":
-        square = _squared(parent, keep_scale=True)
+        square = squared(parent, keep_scale=True)
         return _with_column_lengths(square, NO_STRETCH), mat_column_lengths(square)
     return parent, NO_STRETCH
 
@@ -271,7 +271,7 @@ def _with_column_lengths(m: Mat3, sizes: Vec) -> Mat3:
     )
 
 
-def _squared(m: Mat3, keep_scale: bool = False) -> Mat3:
+def squared(m: Mat3, keep_scale: bool = False) -> Mat3:
     """Orthogonalize axes: keep Y, move X and Z by equal angles, and normalize.
 
     With ``keep_scale`` keep the volume and the ratio of X to Z instead.
