@@ -8,7 +8,7 @@ limited.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import atan2, cbrt, floor, hypot, tau
+from math import atan2, cbrt, hypot, tau
 from typing import Any, cast
 
 from fabrik_solver import Frame, Local, bone_frame, frame_in, inverse
@@ -221,7 +221,7 @@ def _limited(con: Any, numbers: Vec) -> Vec:
 
 
 def _clamped(angle: float, least: float, most: float) -> float:
-    return min(max(angle, least), most)
+    return most if angle > most else max(angle, least)
 
 
 def _clamped_around(angle: float, least: float, most: float) -> float:
@@ -284,21 +284,9 @@ def _nearest(pair: tuple[Vec, Vec], own: Vec) -> Vec:
 
 
 def _compatible(angles: Vec, own: Vec) -> Vec:
-    """Return angles shifted by whole turns towards others, where Blender does so.
-
-    That is if one is more than 5.1 radians off, and if it is the only one that is far off.
-    """
-    found = list(angles)
-    for i, there in enumerate(own):
-        off = found[i] - there
-        if abs(off) > 5.1:
-            found[i] -= tau * floor(abs(off) / tau + 0.5) * (1.0 if off > 0.0 else -1.0)
-    off = [angle - there for angle, there in zip(found, own, strict=True)]
-    for i in range(3):
-        others = abs(off[i - 1]), abs(off[i - 2])
-        if abs(off[i]) > 3.2 and max(others) < 1.6:
-            found[i] -= tau if off[i] > 0.0 else -tau
-    return _vec(found)
+    """Return angles shifted by whole turns to be nearest to others."""
+    pairs = zip(angles, own, strict=True)
+    return _vec([angle - tau * round((angle - near) / tau) for angle, near in pairs])
 
 
 def _turned(angles: Vec, order: str) -> Mat3:
