@@ -212,7 +212,7 @@ class FkReader:
             names: The settings that may have changed; None for all.
         """
         has_new_settings = False
-        if (is_touched if has_settings is None else has_settings) or not self._settings:
+        if (is_touched if has_settings is None else has_settings) or not self._columns:
             has_new_settings = self._read_settings(now, names)
         if not self.slots:
             self._read_channels(now)
@@ -254,7 +254,7 @@ class FkReader:
 
     def _read_settings(self, now: Evaluated, names: Sequence[str] | None) -> bool:
         """Read settings, all if none are named; return whether any has changed."""
-        if names is None or not self._settings:
+        if names is None or not self._columns:
             columns = now.columns()
         else:
             columns = self._columns[:]

@@ -8,29 +8,24 @@ limited.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import atan2, cbrt, hypot, tau
+from math import cbrt, tau
 from typing import Any, cast
 
-from fabrik_solver import Frame, Local, bone_frame, frame_in, inverse
-from fabrik_solver.core.bones import inherited_axes, location_axes, squared
+from fabrik_solver import Frame, frame_in, inverse
+from fabrik_solver.core.bones import in_local_space, out_of_local_space, squared
+from fabrik_solver.core.euler import euler_matrix, euler_pair
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Mat3,
     Vec,
     add,
     any_perpendicular,
-    inverse_apply,
     mat_apply,
     mat_column_lengths,
-    mat_columns,
     mat_determinant,
-    mat_from_columns,
-    mat_inverse,
     mat_product,
-    quat_about,
     quat_between,
     quat_matrix,
-    quat_product,
     scale_columns,
     scaled,
     sub,
@@ -39,7 +34,7 @@ from fabrik_solver.core.vectors import (
 
 from ..blender.access import rest_bone
 from ..blender.axes import AXES
-from ..blender.rotation import EULER_ORDERS
+from ..blender.rotation import EULER_AXES, EULER_ORDERS
 from ..blender.skeleton import Skeleton, matrix_frame
 
 XYZ = ("x", "y", "z")
@@ -75,7 +70,7 @@ class BoneSpaces:
         if space == "WORLD":
             return frame_in(self._world, frame)
         if space == "LOCAL":
-            return self._in_local(frame)
+            return in_local_space(self.rig.bone(self._bone), frame, self._parent)
         return frame if space == "POSE" else frame_in(inverse(self._rest()), frame)
 
     def placed(self, seen: Frame, space: str) -> Frame:
@@ -87,30 +82,12 @@ class BoneSpaces:
         if space == "WORLD":
             return frame_in(inverse(self._world), seen)
         if space == "LOCAL":
-            return self._out_of_local(seen)
+            return out_of_local_space(self.rig.bone(self._bone), seen, self._parent)
         return seen if space == "POSE" else frame_in(self._rest(), seen)
 
     def _rest(self) -> Frame:
         rig = self.rig
         return matrix_frame(rest_bone(rig.object, rig.names[self._bone]).matrix_local)
-
-    def _in_local(self, frame: Frame) -> Frame:
-        """Return the channels that give a bone a frame, as a frame: they may be sheared."""
-        bone, parent = self.rig.bone(self._bone), self._parent
-        inherited, (x, y, z) = inherited_axes(bone, parent[0])
-        if mat_determinant(parent[0]) == 0.0 or 0.0 in (x, y, z):
-            raise ValueError("a bone below one with zero scale has no local space")
-        axes = scale_columns(frame[0], (1.0 / x, 1.0 / y, 1.0 / z))
-        _, head = bone_frame(bone, Local(), parent)
-        moved = inverse_apply(location_axes(bone, parent[0]), sub(frame[1], head))
-        return mat_product(mat_inverse(inherited), axes), moved
-
-    def _out_of_local(self, seen: Frame) -> Frame:
-        bone, parent = self.rig.bone(self._bone), self._parent
-        inherited, post_scale = inherited_axes(bone, parent[0])
-        _, head = bone_frame(bone, Local(), parent)
-        moved = mat_apply(location_axes(bone, parent[0]), seen[1])
-        return scale_columns(mat_product(inherited, seen[0]), post_scale), add(head, moved)
 
 
 def followed(con: Any, owner: Any, own: Frame, source: Frame) -> Frame:
@@ -158,21 +135,21 @@ def _copied_location(con: Any, own: Vec, source: Vec) -> Vec:
     return _where(_used(con), copied, own)
 
 
-def _copied_rotation(con: Any, order: str, axes: Mat3, source: Mat3) -> Mat3:
+def _copied_rotation(con: Any, order: Order, axes: Mat3, source: Mat3) -> Mat3:
     """Return axes with the Euler angles of others, mixed with their own, and their own scale."""
     mix, used = con.mix_mode, _used(con)
-    own = _nearest(_angles(axes, order), ORIGIN)
-    pairs = [_compatible(angles, own) for angles in _angles(squared(source), order)]
+    own = _nearest(euler_pair(axes, *order), ORIGIN)
+    pairs = [_compatible(angles, own) for angles in euler_pair(squared(source), *order)]
     copied = _nearest((pairs[0], pairs[1]), own)
     copied = _where(used, copied, own if mix == "REPLACE" else ORIGIN)
     signs = [sign if is_used else 1.0 for sign, is_used in zip(_signs(con), used, strict=True)]
     x, y, z = (sign * angle for sign, angle in zip(signs, copied, strict=True))
-    turn = _turned(add((x, y, z), own) if mix == "ADD" else (x, y, z), order)
-    mirror = -1.0 if mat_determinant(axes) < 0.0 else 1.0
+    turn = euler_matrix(add((x, y, z), own) if mix == "ADD" else (x, y, z), *order)
+    sizes, mirror = mat_column_lengths(axes), -1.0 if mat_determinant(axes) < 0.0 else 1.0
     if mix in ("BEFORE", "AFTER"):
-        before = scale_columns(_normalized(axes), (mirror, mirror, mirror))
+        before = _resized(axes, sizes, (mirror, mirror, mirror))
         turn = mat_product(turn, before) if mix == "BEFORE" else mat_product(before, turn)
-    return scale_columns(turn, scaled(mat_column_lengths(axes), mirror))
+    return scale_columns(turn, scaled(sizes, mirror))
 
 
 def _copied_scale(con: Any, axes: Mat3, source: Mat3) -> Mat3:
@@ -193,19 +170,20 @@ def _copied_scale(con: Any, axes: Mat3, source: Mat3) -> Mat3:
     return _resized(axes, own, _where(used, copied, own))
 
 
-def _limited_rotation(con: Any, order: str, axes: Mat3) -> Mat3:
+def _limited_rotation(con: Any, order: Order, axes: Mat3) -> Mat3:
     """Return axes without shear whose Euler angles are within limits."""
     axes = squared(axes, keep_scale=True)
     used = [getattr(con, f"use_limit_{axis}") for axis in XYZ]
     if not any(used):
         return axes
     limit = _clamped if con.use_legacy_behavior else _clamped_around
-    angles = _nearest(_angles(axes, order), ORIGIN)
+    angles = _nearest(euler_pair(axes, *order), ORIGIN)
     limited = [
         limit(angle, getattr(con, f"min_{axis}"), getattr(con, f"max_{axis}"))
         for axis, angle in zip(XYZ, angles, strict=True)
     ]
-    return scale_columns(_turned(_where(used, limited, angles), order), mat_column_lengths(axes))
+    turn = euler_matrix(_where(used, limited, angles), *order)
+    return scale_columns(turn, mat_column_lengths(axes))
 
 
 def _limited(con: Any, numbers: Vec) -> Vec:
@@ -243,36 +221,16 @@ def _resized(axes: Mat3, sizes: Vec, wanted: Vec) -> Mat3:
     return scale_columns(axes, _vec([size / own if own else 1.0 for size, own in pairs]))
 
 
-# Euler angles about X, Y and Z in an order, in which those of the parent's axes come first.
+# Euler angles about X, Y and Z, in an order: the axes of the first two turns.
 
 
-LOCKED = 16.0 * 2.0**-23
-"""The cosine of the middle angle below which Blender leaves the last one out: gimbal lock."""
+Order = tuple[int, int]
 
 
-def _order(con: Any, owner: Any) -> str:
+def _order(con: Any, owner: Any) -> Order:
     """Return the order of a constraint's Euler angles, for that of its owner if it has none."""
-    order = owner.rotation_mode if con.euler_order == "AUTO" else con.euler_order
-    return order if order in EULER_ORDERS else "XYZ"
-
-
-def _angles(axes: Mat3, order: str) -> tuple[Vec, Vec]:
-    """Return both triples of Euler angles of axes, of which scale and shear are left out."""
-    m = _normalized(axes)
-    i, j, k = ("XYZ".index(axis) for axis in order)
-    sign = 1.0 if (j - i) % 3 == 1 else -1.0
-    cosine = hypot(m[4 * i], m[3 * j + i])
-    one, two = [0.0] * 3, [0.0] * 3
-    one[j] = two[j] = sign * atan2(-m[3 * k + i], cosine)
-    if cosine > LOCKED:
-        one[i] = sign * atan2(m[3 * k + j], m[4 * k])
-        one[k] = sign * atan2(m[3 * j + i], m[4 * i])
-        two[i] = sign * atan2(-m[3 * k + j], -m[4 * k])
-        two[j] = sign * atan2(-m[3 * k + i], -cosine)
-        two[k] = sign * atan2(-m[3 * j + i], -m[4 * i])
-    else:
-        one[i] = two[i] = sign * atan2(-m[3 * j + k], m[4 * j])
-    return _vec(one), _vec(two)
+    name = owner.rotation_mode if con.euler_order == "AUTO" else con.euler_order
+    return EULER_AXES[EULER_ORDERS.index(name) if name in EULER_ORDERS else 0]
 
 
 def _nearest(pair: tuple[Vec, Vec], own: Vec) -> Vec:
@@ -287,18 +245,6 @@ def _compatible(angles: Vec, own: Vec) -> Vec:
     """Return angles shifted by whole turns to be nearest to others."""
     pairs = zip(angles, own, strict=True)
     return _vec([angle - tau * round((angle - near) / tau) for angle, near in pairs])
-
-
-def _turned(angles: Vec, order: str) -> Mat3:
-    """Return the rotation of Euler angles."""
-    i, j, k = ("XYZ".index(axis) for axis in order)
-    first, second, third = (quat_about(AXES["XYZ"[axis]], angles[axis]) for axis in (i, j, k))
-    return quat_matrix(quat_product(third, quat_product(second, first)))
-
-
-def _normalized(axes: Mat3) -> Mat3:
-    x, y, z = (unit(column) or ORIGIN for column in mat_columns(axes))
-    return mat_from_columns(x, y, z)
 
 
 def _used(con: Any) -> Sequence[bool]:
