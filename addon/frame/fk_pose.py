@@ -13,7 +13,7 @@ from fabrik_solver import Local
 from fabrik_solver.core.vectors import ORIGIN, Quat
 
 from ..blender.animation import Channels
-from ..blender.curves import split_bone_path
+from ..blender.curves import ITEM, split_bone_path
 from ..blender.rotation import (
     KINDS,
     LOCATION,
@@ -185,7 +185,7 @@ class FkReader:
         """Return what animated channels of the armature set of all that is read."""
         paths = {path for path, _ in animated.keyed | animated.driven}
         names = settings_form().names
-        found = {path.rpartition("].")[2] for path in paths if path.startswith("fabrik.")}
+        found = {path.rpartition("].")[2] for path in paths if path.startswith(ITEM)}
         # Others, as those of motions, are not in columns, but `derived` depends on them.
         settings = [name for name in names if name in found] if found <= {*names} else names
         read = {*self.rows.bones, *self._native_joints}
