@@ -66,6 +66,9 @@ class TestHolding:
         window.until(f"len({EVENTS}) == 2")
         assert listed(window) == [f"Cup: {HAND}", "1–20"]
 
+        window.move((300, 700))
+        window.key("n")  # The sidebar.
+        window.until("open_tab()")
         window.settled()
         cross = window.find("fabrik.hold_event_remove")
         assert "frame=1" in window.under(cross)

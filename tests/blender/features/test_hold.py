@@ -34,6 +34,7 @@ from walkers import flat, walker_on
 from addon.features.hold import editing
 from addon.features.hold.events import events_of
 from addon.features.hold.listing import shown_holds
+from addon.features.hold.panel import bars_of, lines_of
 from addon.features.hold.settings import holds_of
 from addon.plan import planner
 
@@ -685,6 +686,24 @@ def test_events_are_listed_and_removed() -> None:
     assert [(one.by, one.end) for one in shown_holds(rig)] == [("Hand", None)]
     assert bpy.ops.fabrik.hold_event_remove(armature=carrier, frame=20.0) == {"FINISHED"}
     assert cup.parent is None and shown_holds(rig) == []
+
+
+def test_what_is_held_is_drawn() -> None:
+    """A line leads to what holds it now, and a bar shows how long."""
+    rig, cup = make_arm(), make_cup()
+    go(20)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    go(60)
+    release(object="Cup")
+    activate(rig)
+    go(30)
+    ((held, by),) = lines_of(bpy.context)
+    assert (held - world(cup).translation).length < 1e-6
+    assert (by - world(rig, "Hand").translation).length < 1e-6
+    assert [bar[:2] for bar in bars_of(bpy.context)] == [(20.0, 60.0)]
+    for frame in (10, 70):
+        go(frame)
+        assert lines_of(bpy.context) == []
 
 
 def test_a_hand_goes_along_with_the_bone_that_is_selected_after_it() -> None:
