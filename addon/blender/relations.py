@@ -122,6 +122,16 @@ def moves_with(ob: bpy.types.Object, carriers: Container[int]) -> bool:
 
 LOCAL_SPACES = ("LOCAL", "LOCAL_WITH_PARENT")
 
+SPACES = ("WORLD", "POSE", *LOCAL_SPACES)
+"""The spaces of constraints that depend on nothing else than a bone."""
+
+LIMITS = ("LIMIT_LOCATION", "LIMIT_ROTATION", "LIMIT_SCALE")
+"""The constraints without a target whose effect is known."""
+
+CHILD_OF_PARTS = [
+    f"use_{part}_{axis}" for part in ("location", "rotation", "scale") for axis in "xyz"
+]
+
 
 def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any]:
     """Return Blender's own constraints on an object or bone that have an effect."""
@@ -150,31 +160,37 @@ def constraint_point(con: Any) -> Point | None:
 def is_predictable(con: Any, on_bone: bool) -> bool:
     """Return whether the effect of a constraint of Blender's can be computed ahead of Blender.
 
+    That of those on bones is, in each of `SPACES`, which a target has if it is a bone as well.
+
     Args:
         con: The constraint.
         on_bone: Whether it is on a bone, not on an object.
     """
-    if con.influence < 1.0 or con.owner_space != "WORLD" or con.target_space != "WORLD":
+    if con.influence < 1.0 or not _has_known_spaces(con, on_bone):
         return False
-    if con.type == "COPY_ROTATION":
-        return on_bone and con.mix_mode == "REPLACE" and _all_axes(con)
-    if con.type == "DAMPED_TRACK":
-        return on_bone and con.head_tail == 0.0
-    if con.type == "CHILD_OF" and not on_bone:
-        parts = [
-            f"use_{part}_{axis}" for part in ("location", "rotation", "scale") for axis in "xyz"
-        ]
-        return all(getattr(con, part) for part in parts)
-    if con.type == "COPY_LOCATION":
-        return _all_axes(con) and con.head_tail == 0.0 and not con.use_offset
-    return con.type == "COPY_TRANSFORMS" and con.mix_mode == "REPLACE" and con.head_tail == 0.0
+    kind = con.type
+    if getattr(con, "head_tail", 0.0) != 0.0 or getattr(con, "use_bbone_shape", False):
+        return False
+    if kind == "COPY_TRANSFORMS":
+        return con.mix_mode == "REPLACE"
+    if kind == "COPY_LOCATION":
+        return True
+    if not on_bone:
+        return kind == "CHILD_OF" and all(getattr(con, part) for part in CHILD_OF_PARTS)
+    if kind == "COPY_ROTATION":
+        return con.mix_mode != "OFFSET"
+    return kind in ("COPY_SCALE", "DAMPED_TRACK", *LIMITS)
+
+
+def _has_known_spaces(con: Any, on_bone: bool) -> bool:
+    if con.owner_space != "WORLD" and not (on_bone and con.owner_space in SPACES):
+        return False
+    if con.type in LIMITS or con.target_space == "WORLD":
+        return True
+    point = constraint_point(con)
+    return con.target_space in SPACES and point is not None and point.bone >= 0
 
 
 def limits_own_channels(con: Any) -> bool:
     """Return whether a constraint limits what a bone does below its parent, wherever that is."""
     return con.type.startswith("LIMIT_") and con.owner_space in LOCAL_SPACES
-
-
-def _all_axes(con: Any) -> bool:
-    used = con.use_x and con.use_y and con.use_z
-    return used and not (con.invert_x or con.invert_y or con.invert_z)

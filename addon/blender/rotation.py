@@ -280,7 +280,7 @@ class PoseChannels:
         """Return the values of a channel of any bone."""
         if self.has(bone):
             return self.buffer(channel, size)[bone * size : bone * size + size].tolist()
-        return [*getattr(self._owner(bone), channel)]
+        return [*getattr(self._owner(bone), channel)[:]]
 
 
 ZERO = 2.0**-150

@@ -13,7 +13,7 @@ from fabrik_solver import Local
 from fabrik_solver.core.vectors import ORIGIN, Quat
 
 from ..blender.animation import Channels
-from ..blender.curves import split_bone_path
+from ..blender.curves import ITEM, split_bone_path
 from ..blender.rotation import (
     KINDS,
     LOCATION,
@@ -185,7 +185,7 @@ class FkReader:
         """Return what animated channels of the armature set of all that is read."""
         paths = {path for path, _ in animated.keyed | animated.driven}
         names = settings_form().names
-        found = {path.rpartition("].")[2] for path in paths if path.startswith("fabrik.")}
+        found = {path.rpartition("].")[2] for path in paths if path.startswith(ITEM)}
         # Others, as those of motions, are not in columns, but `derived` depends on them.
         settings = [name for name in names if name in found] if found <= {*names} else names
         read = {*self.rows.bones, *self._native_joints}
@@ -212,7 +212,7 @@ class FkReader:
             names: The settings that may have changed; None for all.
         """
         has_new_settings = False
-        if (is_touched if has_settings is None else has_settings) or not self._settings:
+        if (is_touched if has_settings is None else has_settings) or not self._columns:
             has_new_settings = self._read_settings(now, names)
         if not self.slots:
             self._read_channels(now)
@@ -254,7 +254,7 @@ class FkReader:
 
     def _read_settings(self, now: Evaluated, names: Sequence[str] | None) -> bool:
         """Read settings, all if none are named; return whether any has changed."""
-        if names is None or not self._settings:
+        if names is None or not self._columns:
             columns = now.columns()
         else:
             columns = self._columns[:]

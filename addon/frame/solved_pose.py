@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fabrik_solver import Local
 from fabrik_solver.core.vectors import ORIGIN, Quat, Vec
 
-from ..blender.rotation import IndexRange, quaternion
+from ..blender.rotation import IndexRange, channel_of, quaternion
 from ..plan.chain_plan import Report
 from ..plan.results import SolveResult
 from ..settings.properties import AnimatedSettings
@@ -99,7 +99,8 @@ class SolvedPose:
     def local(self, bone: int) -> Local:
         """Return the evaluated local channels of a bone that no chain poses."""
         fk, channels = self.fk, self.now.channels
-        rotation = quaternion(channels.mode(bone), channels.values(bone))
+        mode = channels.mode(bone)
+        rotation = quaternion(mode, channels.numbers(bone, *channel_of(mode)))
         if bone in fk.rows or not fk.rows.are_few:
             return fk.local(bone, rotation)
         x, y, z = channels.numbers(bone, "location", 3)

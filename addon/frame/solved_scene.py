@@ -22,7 +22,7 @@ from fabrik_solver.core.vectors import (
 )
 
 from ..blender.access import frame_rate, rest_bone
-from ..blender.relations import active_constraints, constraint_point, is_predictable
+from ..blender.relations import LIMITS, active_constraints, constraint_point, is_predictable
 from ..blender.rotation import Rows
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
 from ..plan.chain_plan import ChainPlan, Tie, UnitPlan
@@ -30,7 +30,7 @@ from ..plan.plan import Plan
 from ..plan.results import SolveResult
 from ..settings.properties import FabrikConstraint
 from .fk_pose import FkPose
-from .following import followed
+from .following import BoneSpaces, followed
 from .read import SceneSnapshot
 from .solved_pose import SolvedPose
 
@@ -172,22 +172,26 @@ class SolvedScene:
     def _carried_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
         """Return the frame of a bone that no chain poses, given that of its parent."""
         rig, rows = pose.fk.rig, pose.fk.rows
-        constraints = active_constraints(rows.find(pose.now.bones, bone))
+        owner = rows.find(pose.now.bones, bone)
+        constraints = active_constraints(owner)
         if bone in self.plan.pulled.get(rig.uid, ()):  # Blender applies it to the solution.
             constraints = [con for con in constraints if con.type != "IK"]
+        foreseen = [is_predictable(con, True) for con in constraints]
         # What comes before an unforeseen constraint is part of what Blender has made of it.
-        foreseen = [con.type == COPY_ROTATION or is_predictable(con, True) for con in constraints]
-        last = max([i for i, is_known in enumerate(foreseen) if not is_known], default=-1)
+        last = -1
+        for i, con in enumerate(constraints):
+            if not foreseen[i] and con.type != COPY_ROTATION:
+                last = i
         frame = self._shown_frame(pose, bone, parent) if last >= 0 else None
         if frame is None:
             frame = bone_frame(rig.bone(bone), pose.local(bone), parent)
-        for con in constraints[last + 1 :]:
-            self._linked.add(rig.uid)
-            found = self._followed(rig, frame, con)
-            if found is not None:
-                frame = found
-            elif con.type == COPY_ROTATION:
-                frame = pose.now.frame(bone)[0], frame[1]
+        if last + 1 < len(constraints):
+            spaces = BoneSpaces(rig, bone, parent, self.world(rig.object, rig.uid))
+            for con, is_foreseen in zip(constraints[last + 1 :], foreseen[last + 1 :], strict=True):
+                if is_foreseen:
+                    frame = self._followed(owner, spaces, frame, con)
+                else:
+                    frame = pose.now.frame(bone)[0], frame[1]
         return frame
 
     def _shown_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame | None:
@@ -198,16 +202,32 @@ class SolvedScene:
             return None
         return frame_in(parent, frame_in(inverse(before), pose.now.frame(bone)))
 
-    def _followed(self, rig: Skeleton, frame: Frame, con: bpy.types.Constraint) -> Frame | None:
-        """Return the frame of a bone after a constraint of Blender's; None if it is unknown."""
-        source = constraint_point(con)
-        if source is None or (con.type == COPY_ROTATION and not is_predictable(con, True)):
-            return None
-        world = self.world(rig.object, rig.uid)
-        if mat_determinant(world[0]) == 0.0:
-            return None
-        found = followed(con, frame_in(world, frame), self.place(source))
-        return None if found is None else frame_in(inverse(world), found)
+    def _followed(self, owner: Any, spaces: BoneSpaces, frame: Frame, con: Any) -> Frame:
+        """Return the frame of a bone after a constraint of Blender's that is foreseen."""
+        point = constraint_point(con)
+        if point is None and con.type not in LIMITS:
+            return frame  # Without a target it does nothing.
+        try:
+            source = WHOLE if point is None else self._source(spaces.rig, point, con.target_space)
+            own = spaces.seen(frame, con.owner_space)
+            return spaces.placed(followed(con, owner, own, source), con.owner_space)
+        except ValueError:  # Something has zero scale.
+            return frame
+
+    def _source(self, rig: Skeleton, point: Point, space: str) -> Frame:
+        """Return the frame of a constraint's target in the space in which it sees that.
+
+        Raises:
+            ValueError: If that has zero scale.
+        """
+        self._linked.add(rig.uid)
+        if space == "WORLD" or point.skeleton is None:
+            return self.place(point)
+        rig, bone = point.skeleton, point.bone
+        above = rig.parents[bone]
+        parent = WHOLE if above < 0 else self.frame(rig, above)
+        spaces = BoneSpaces(rig, bone, parent, self.world(point.object, point.uid))
+        return spaces.seen(self.frame(rig, bone), space)
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame:
         """Return the frame in world space of an object with the session UID ``uid``."""
@@ -239,14 +259,12 @@ class SolvedScene:
             if source is None:
                 continue
             frame = self.place(source)
+            if not is_predictable(con, False):
+                return matrix_frame(copy.matrix_world)
             if con.type == "CHILD_OF":
                 world = frame_in(frame, frame_in(matrix_frame(con.inverse_matrix), world))
-            elif con.type == "COPY_TRANSFORMS":
-                world = frame
-            elif con.type == "COPY_LOCATION":
-                world = (world[0], frame[1])
             else:
-                return matrix_frame(copy.matrix_world)
+                world = followed(con, copy, world, frame)
         return world
 
     def _parent_world(self, ob: bpy.types.Object) -> Frame:

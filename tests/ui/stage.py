@@ -6,12 +6,14 @@ Nothing here does what the animator does: that is done by real events.
 from collections.abc import Iterator
 from math import cos, hypot, radians, sin
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from downloaded import make_mixamo
 from install import install
+from layouts import Layout
 from mathutils import Matrix, Vector
 from rigs import curves, evaluated, go, link, make_armature, make_chain, tip_error
 
@@ -608,6 +610,15 @@ def hovered(kind: str) -> str:
         else:
             return ""
     return bpy.context.window_manager.clipboard
+
+
+def panel_texts(name: str) -> list[str]:
+    """Return the texts that a panel of the sidebar shows now."""
+    window, area = next(areas("VIEW_3D"))
+    panel, layout = getattr(bpy.types, name), Layout()
+    with bpy.context.temp_override(window=window, area=area, region=region_of(area, "UI")):
+        panel.draw(SimpleNamespace(layout=layout), bpy.context)
+    return layout.shown
 
 
 def show_tools() -> None:

@@ -20,6 +20,12 @@ def have_cup(window: Window) -> None:
     window.settled()
 
 
+def listed(window: Window) -> list[str]:
+    """Return the texts of the list in the panel: what is held by what, and when."""
+    texts = window.ask("panel_texts('FABRIK_PT_holds')")
+    return [text for text in texts if ": " in text or text[:1].isdigit()]
+
+
 def near(a: list[float], b: list[float]) -> bool:
     return max(abs(x - y) for x, y in zip(a, b, strict=True)) < 1e-4
 
@@ -48,6 +54,22 @@ class TestHolding:
         window.move((300, 700))
         window.key("ctrl+z")
         window.until(f"len({EVENTS}) == 1")
+
+    def test_the_list_says_what_is_held_since_when_and_until_when(self, window):
+        have_cup(window)
+        window.click(hand_at(window))
+        window.choose(POSE_MENU, "Pick Up")
+        window.until(f"{CUP}.parent is not None and len({HELD}) == 1")
+        assert listed(window) == [f"Cup: {HAND}", "1–"]
+        window.ask("go(20)")
+        window.choose(POSE_MENU, "Release")
+        window.until(f"len({EVENTS}) == 2")
+        assert listed(window) == [f"Cup: {HAND}", "1–20"]
+
+        window.move((300, 700))
+        window.key("ctrl+z")
+        window.until(f"len({EVENTS}) == 1")
+        assert listed(window) == [f"Cup: {HAND}", "1–"]
 
     def test_a_hand_stays_in_the_world_and_gets_its_ik_in_the_same_step(self, window):
         have_cup(window)

@@ -108,7 +108,8 @@ class HeldBone(PrePassBone):
         if not self.records.of(self.index):
             return None
         rig, pose, time = self.rig, snapshot.poses[self.rig.uid], snapshot.time
-        channels = (*pose.fk_bits(self.ranges), pose.beneath(self.bones))
+        beneath = pose.beneath(self.bones) if self.is_layered else None
+        channels = (*pose.fk_bits(self.ranges), beneath)
         record = self._record_at(time)
         if record is UNHELD:
             return HeldInput(channels, WHOLE, WHOLE, None, WHOLE, 1.0)

@@ -92,7 +92,9 @@ def lines_of(context: bpy.types.Context) -> list[tuple[Any, Any]]:
     for one in shown_holds(armature):
         holder = one.holder
         if one.is_at(frame) and holder.kind != WORLD and holder.object is not None:
-            held = _place(layer, one.armature, holds_of(one.armature)[one.hold].bone)
+            hold = holds_of(one.armature)[one.hold]
+            # The bone that carries a prop stands at the origin of the prop's parent.
+            held = _place(layer, hold.prop or one.armature, "" if hold.prop else hold.bone)
             by = _place(layer, holder.object, holder.bone)
             if held is not None and by is not None:
                 found.append((held, by))

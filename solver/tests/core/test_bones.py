@@ -38,7 +38,7 @@ from fabrik_solver import (
     point_in,
     pose_chain,
 )
-from fabrik_solver.core.bones import inherited_axes
+from fabrik_solver.core.bones import in_local_space, inherited_axes, out_of_local_space
 from fabrik_solver.core.vectors import (
     IDENTITY,
     Quat,
@@ -430,3 +430,27 @@ def test_rotation_and_scale_act_in_the_axes_of_the_bone() -> None:
     axes, _ = bone_frame(Bone(rest, Y, 1.0), Local(rotation=turn, scale=(1.0, 3.0, 1.0)), WHOLE)
     stretched = mat_product(quat_matrix(turn), (1.0, 0.0, 0.0, 0.0, 3.0, 0.0, 0.0, 0.0, 1.0))
     assert axes == pytest.approx(mat_product(rest, stretched))
+
+
+@modes
+@pytest.mark.parametrize("inherit_rotation", [True, False])
+@pytest.mark.parametrize("local_location", [True, False])
+def test_the_local_space_of_a_bone_has_its_channels(
+    mode: str, inherit_rotation: bool, local_location: bool
+) -> None:
+    rest = quat_matrix(quat_about((0.0, 0.6, 0.8), 0.7))
+    bone = Bone(rest, Y, 1.0, TURN, mode, inherit_rotation, local_location)
+    turn = quat_about((0.6, 0.8, 0.0), 1.2)
+    local = Local((0.1, -0.2, 0.3), turn, (0.9, 1.1, 1.2))
+    frame = bone_frame(bone, local, PARENT)
+    seen = in_local_space(bone, frame, PARENT)
+    assert seen[0] == pytest.approx(scale_columns(quat_matrix(turn), local.scale), abs=1e-12)
+    assert seen[1] == pytest.approx(local.location, abs=1e-12)
+    axes, head = out_of_local_space(bone, seen, PARENT)
+    assert (*axes, *head) == pytest.approx((*frame[0], *frame[1]), abs=1e-12)
+
+
+def test_below_a_parent_with_zero_scale_there_is_no_local_space() -> None:
+    flat: Frame = (scaled_axes(0.0), (0.0, 0.0, 0.0))
+    with pytest.raises(ValueError, match="zero scale"):
+        in_local_space(Bone(IDENTITY, Y, 1.0), WHOLE, flat)

@@ -6,8 +6,15 @@ from math import asin, cos, hypot, pi, sin, tau
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fabrik_solver.core.euler import euler_angles
-from fabrik_solver.core.vectors import QUAT_IDENTITY, Quat, Vec, quat_product
+from fabrik_solver.core.euler import euler_angles, euler_matrix, euler_pair
+from fabrik_solver.core.vectors import (
+    QUAT_IDENTITY,
+    Quat,
+    Vec,
+    quat_matrix,
+    quat_product,
+    scale_columns,
+)
 
 ORDERS = tuple(permutations(range(3)))
 angles = st.floats(-4.0, 4.0)
@@ -72,3 +79,27 @@ def test_in_gimbal_lock_they_stay_near(order, turns, near) -> None:
     assert apart(turned(found, order), rotation) < 2e-7
     # Only their sum or difference is given, which each of them makes up for by a half.
     assert max(abs(found[i] - near[i]) for i in (first, third)) <= 0.5 * pi + 1e-6
+
+
+@given(st.sampled_from(ORDERS), triples, st.tuples(*[st.floats(0.1, 3.0)] * 3))
+def test_both_triples_make_the_rotation_whatever_its_scale(order, turns, scale) -> None:
+    rotation = quat_matrix(turned(turns, order))
+    assert far(euler_matrix(turns, order[0], order[1]), rotation) < 1e-14
+    for found in euler_pair(scale_columns(rotation, scale), order[0], order[1]):
+        # Where the middle angle is next to gimbal lock, the last one is left out.
+        assert far(euler_matrix(found, order[0], order[1]), rotation) < 4e-6
+
+
+@given(st.sampled_from(ORDERS), angles, st.sampled_from((-0.5 * pi, 0.5 * pi)))
+def test_in_gimbal_lock_the_last_angle_is_left_out(order, angle, lock) -> None:
+    turns = [0.0, 0.0, 0.0]
+    turns[order[0]], turns[order[1]], turns[order[2]] = angle, lock, 0.7
+    rotation = quat_matrix(turned((turns[0], turns[1], turns[2]), order))
+    one, two = euler_pair(rotation, order[0], order[1])
+    assert one == two
+    assert one[order[2]] == 0.0
+    assert far(euler_matrix(one, order[0], order[1]), rotation) < 1e-7
+
+
+def far(a, b) -> float:
+    return max(abs(x - y) for x, y in zip(a, b, strict=True))

@@ -25,6 +25,7 @@ from .vectors import (
     mat_columns,
     mat_determinant,
     mat_from_columns,
+    mat_inverse,
     mat_product,
     mat_transposed,
     quat_between,
@@ -108,6 +109,35 @@ def bone_frame(bone: Bone, local: Local, parent: Frame) -> Frame:
         axes = mat_product(axes, quat_matrix(local.rotation))
     axes = scale_columns(scale_columns(axes, local.scale), post_scale)
     return axes, point_in(parent, head_in_parent(bone, local))
+
+
+def in_local_space(bone: Bone, frame: Frame, parent: Frame) -> Frame:
+    """Return the channels that give a bone a frame, as a frame themselves: it may be sheared.
+
+    Blender's constraints call that the local space of a bone.
+
+    Args:
+        bone: The bone.
+        frame: The frame.
+        parent: The frame of its parent, in the same space.
+
+    Raises:
+        ValueError: If the parent has zero scale.
+    """
+    axes, (x, y, z) = inherited_axes(bone, parent[0])
+    if mat_determinant(parent[0]) == 0.0 or x == 0.0 or y == 0.0 or z == 0.0:
+        raise ValueError("a bone whose parent has zero scale has no local space")
+    own = mat_product(mat_inverse(axes), scale_columns(frame[0], (1.0 / x, 1.0 / y, 1.0 / z)))
+    shift = sub(frame[1], point_in(parent, bone.head))
+    return own, inverse_apply(location_axes(bone, parent[0]), shift)
+
+
+def out_of_local_space(bone: Bone, local: Frame, parent: Frame) -> Frame:
+    """Return the frame of a bone, given what `in_local_space` returns."""
+    axes, post_scale = inherited_axes(bone, parent[0])
+    shift = mat_apply(location_axes(bone, parent[0]), local[1])
+    own = scale_columns(mat_product(axes, local[0]), post_scale)
+    return own, add(point_in(parent, bone.head), shift)
 
 
 def head_in_parent(bone: Bone, local: Local) -> Vec:
@@ -227,17 +257,17 @@ def inherited_axes(bone: Bone, parent: Mat3) -> tuple[Mat3, Vec]:
         size = abs(mat_determinant(parent)) ** (1.0 / 3.0)
         base = scale_columns(base, (size, size, size))
     axes = mat_product(base, bone.rest)
-    return (_squared(axes, keep_scale=True) if mode == "FIX_SHEAR" else axes), post_scale
+    return (squared(axes, keep_scale=True) if mode == "FIX_SHEAR" else axes), post_scale
 
 
 def _base_of_parent(mode: str, parent: Mat3) -> tuple[Mat3, Vec]:
     """Return the same for a bone that inherits rotation."""
     if mode in ("NONE", "AVERAGE"):
-        return _squared(parent), NO_STRETCH
+        return squared(parent), NO_STRETCH
     if mode == "NONE_LEGACY":
         return _with_column_lengths(parent, NO_STRETCH), NO_STRETCH
     if mode == "ALIGNED":
-        square = _squared(parent, keep_scale=True)
+        square = squared(parent, keep_scale=True)
         return _with_column_lengths(square, NO_STRETCH), mat_column_lengths(square)
     return parent, NO_STRETCH
 
@@ -271,7 +301,7 @@ def _with_column_lengths(m: Mat3, sizes: Vec) -> Mat3:
     )
 
 
-def _squared(m: Mat3, keep_scale: bool = False) -> Mat3:
+def squared(m: Mat3, keep_scale: bool = False) -> Mat3:
     """Orthogonalize axes: keep Y, move X and Z by equal angles, and normalize.
 
     With ``keep_scale`` keep the volume and the ratio of X to Z instead.

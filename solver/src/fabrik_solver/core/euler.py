@@ -3,11 +3,25 @@
 from math import atan2, hypot, pi, tau
 from typing import Final
 
-from .vectors import Quat, Vec
+from .vectors import (
+    ORIGIN,
+    Mat3,
+    Quat,
+    Vec,
+    mat_columns,
+    mat_from_columns,
+    quat_about,
+    quat_matrix,
+    quat_product,
+    unit_or,
+)
 
 LOCKED: Final = 2.0**-24
 """The sine of the half angle to gimbal lock below which the outer angles are free to share their
 turn: it changes the rotation by less than single precision can tell."""
+
+BLENDER_LOCKED: Final = 16.0 * 2.0**-23
+"""The cosine of the middle angle below which Blender leaves the last one out."""
 
 
 def euler_angles(rotation: Quat, first: int, second: int, near: Vec) -> Vec:
@@ -39,23 +53,16 @@ def euler_angles(rotation: Quat, first: int, second: int, near: Vec) -> Vec:
     one = _nearest(a, b, c, near[first], near[second], near[third])
     two = _nearest(a + pi, pi - b, c + pi, near[first], near[second], near[third])
     nearest = one if one[3] <= two[3] else two
+    return _by_axis(first, second, nearest[0], nearest[1], nearest[2])
+
+
+def _by_axis(first: int, second: int, a: float, b: float, c: float) -> Vec:
+    """Return the angles of the first, second and third turn as those about X, Y and Z."""
     if first == 0:
-        return (
-            (nearest[0], nearest[1], nearest[2])
-            if second == 1
-            else (nearest[0], nearest[2], nearest[1])
-        )
+        return (a, b, c) if second == 1 else (a, c, b)
     if first == 1:
-        return (
-            (nearest[1], nearest[0], nearest[2])
-            if second == 0
-            else (nearest[2], nearest[0], nearest[1])
-        )
-    return (
-        (nearest[1], nearest[2], nearest[0])
-        if second == 0
-        else (nearest[2], nearest[1], nearest[0])
-    )
+        return (b, a, c) if second == 0 else (c, a, b)
+    return (b, c, a) if second == 0 else (c, b, a)
 
 
 def _nearest(
@@ -66,3 +73,44 @@ def _nearest(
     b += tau * round((near_b - b) / tau)
     c += tau * round((near_c - c) / tau)
     return a, b, c, abs(a - near_a) + abs(b - near_b) + abs(c - near_c)
+
+
+def euler_pair(axes: Mat3, first: int, second: int) -> tuple[Vec, Vec]:
+    """Return both triples of angles about X, Y and Z that make a rotation, as Blender has them.
+
+    They are equivalent, and equal in gimbal lock, where the last angle is 0.
+
+    Args:
+        axes: The turned axes, whose scale and shear are left out; mirrored ones are no rotation,
+            and give the angles that Blender takes for them.
+        first: The axis of the first turn, as in `euler_angles`.
+        second: The axis of the second turn.
+    """
+    x, y, z = mat_columns(axes)
+    m = mat_from_columns(unit_or(x, ORIGIN), unit_or(y, ORIGIN), unit_or(z, ORIGIN))
+    i, j, k = first, second, 3 - first - second
+    sign = 1.0 if (j - i) % 3 == 1 else -1.0
+    ii, ji, ki = m[4 * i], m[3 * j + i], m[3 * k + i]
+    cosine = hypot(ii, ji)
+    middle = sign * atan2(-ki, cosine)
+    if cosine <= BLENDER_LOCKED:
+        locked = _by_axis(i, j, sign * atan2(-m[3 * j + k], m[4 * j]), middle, 0.0)
+        return locked, locked
+    kj, kk = m[3 * k + j], m[4 * k]
+    return (
+        _by_axis(i, j, sign * atan2(kj, kk), middle, sign * atan2(ji, ii)),
+        _by_axis(i, j, sign * atan2(-kj, -kk), sign * atan2(-ki, -cosine), sign * atan2(-ji, -ii)),
+    )
+
+
+def euler_matrix(angles: Vec, first: int, second: int) -> Mat3:
+    """Return the rotation by angles about X, Y and Z, in the order of `euler_angles`."""
+    third = 3 - first - second
+    one = quat_about(_axis(first), angles[first])
+    two = quat_about(_axis(second), angles[second])
+    three = quat_about(_axis(third), angles[third])
+    return quat_matrix(quat_product(three, quat_product(two, one)))
+
+
+def _axis(i: int) -> Vec:
+    return (1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0)

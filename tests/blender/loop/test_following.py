@@ -1,0 +1,154 @@
+"""Blender's own constraints of bones that follow solved ones are computed as Blender does."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import bpy
+import pytest
+from mathutils import Quaternion
+from rigs import add_constraint, make_armature, make_empty, update
+
+from addon.blender.relations import LIMITS, SPACES, is_predictable
+from addon.blender.skeleton import skeleton_of
+from addon.frame.solving import solve_armatures
+
+INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
+ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+KINDS = ("COPY_ROTATION", "COPY_LOCATION", "COPY_SCALE", "COPY_TRANSFORMS", "DAMPED_TRACK", *LIMITS)
+POSES = 60
+
+PRECISION = 4e-6
+"""Blender multiplies matrices in single precision, through the bones above."""
+
+AMPLIFIED = 1e-4
+"""What becomes of that where one constraint tracks or decomposes what another has rounded."""
+
+FIXED = ("mute", "influence", "head_tail", "use_bbone_shape", "show_expanded", "active")
+"""What is not set at random."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_constraint_with_any_settings(kind: str) -> None:
+    rig, target = a_rig()
+    random, count = Random(kind), 0
+    for _ in range(POSES):
+        disturb(rig, random)
+        target.location = [random.uniform(0.3, 1.5) for _ in range(3)]
+        con = add_random(rig, "Owner", kind, random)
+        update()
+        if is_predictable(con, on_bone=True):
+            count += 1
+            assert_as_blender_has_it(rig, PRECISION)
+        rig.pose.bones["Owner"].constraints.remove(con)
+    assert count > POSES // 20
+
+
+def test_several_constraints_one_after_the_other() -> None:
+    rig, target = a_rig()
+    random, count = Random(8), 0
+    for _ in range(POSES):
+        disturb(rig, random)
+        target.location = [random.uniform(0.3, 1.5) for _ in range(3)]
+        cons = [
+            add_random(rig, name, random.choice(KINDS), random)
+            for name in ("Owner", "Below", "Owner", "Source")
+        ]
+        for con in cons:
+            con.mute = not is_predictable(con, on_bone=True)
+        update()
+        count += len(cons) - sum(con.mute for con in cons)
+        assert_as_blender_has_it(rig, AMPLIFIED)
+        for name in ("Owner", "Below", "Source"):
+            for con in [*rig.pose.bones[name].constraints]:
+                rig.pose.bones[name].constraints.remove(con)
+    assert count > 2 * POSES
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_not_computed_is_said(kind: str) -> None:
+    """An influence in between, a place along the target, and spaces of objects are not."""
+    rig, _ = a_rig()
+    con = add_random(rig, "Owner", kind, Random(kind))
+    con.influence = 0.5
+    assert not is_predictable(con, on_bone=True)
+    con.influence, con.owner_space = 1.0, "CUSTOM"
+    assert not is_predictable(con, on_bone=True)
+    con.owner_space = "WORLD"
+    if kind not in LIMITS:
+        con.target_space = "LOCAL"
+        con.target = make_empty("Other")
+        assert not is_predictable(con, on_bone=True)
+
+
+def a_rig() -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Make a limb with two branches below it; bones of one follow one of the other."""
+    rig = make_armature(
+        {
+            "Upper": ((0, 0, 0), (0.1, 0, 1), ""),
+            "Lower": ((0.1, 0, 1), (0, 0, 2), "Upper"),
+            "Grip": ((0.2, 0.1, 1.8), (0.3, 0.5, 2.2), "Lower"),
+            "Owner": ((0.3, 0.5, 2.5), (0.5, 0.3, 2.9), "Grip"),
+            "Below": ((0.6, 0.2, 2.9), (0.8, 0.4, 3.3), "Owner"),
+            "Beside": ((-0.2, 0.1, 1.8), (-0.3, 0.5, 2.1), "Lower"),
+            "Source": ((-0.3, 0.6, 2.2), (-0.4, 0.7, 2.7), "Beside"),
+        },
+        "Rig",
+    )
+    target = make_empty("Target", (1, 0, 1))
+    add_constraint(rig, "Lower", target)
+    return rig, target
+
+
+def disturb(rig: bpy.types.Object, random: Random) -> None:
+    """Pose the bones at random, with random ways of inheriting."""
+    rig.location = [random.uniform(-1, 1) for _ in range(3)]
+    rig.rotation_euler = [random.uniform(-3, 3) for _ in range(3)]
+    rig.scale = [random.choice((1.0, 0.7, 1.3)) for _ in range(3)]
+    for name in ("Grip", "Owner", "Below", "Beside", "Source"):
+        posed, rest = rig.pose.bones[name], rig.data.bones[name]
+        rest.inherit_scale = random.choice(INHERIT_SCALE)
+        rest.use_inherit_rotation = random.random() < 0.8
+        rest.use_local_location = random.random() < 0.8
+        posed.rotation_mode = random.choice(("QUATERNION", *ORDERS))
+        posed.location = [random.uniform(-0.3, 0.3) for _ in range(3)]
+        posed.rotation_quaternion = Quaternion(
+            [random.uniform(-1, 1) for _ in range(4)]
+        ).normalized()
+        posed.rotation_euler = [random.uniform(-3, 3) for _ in range(3)]
+        posed.scale = [random.choice((-1.0, 0.8, 1.0, 1.2)) for _ in range(3)]
+
+
+def add_random(rig: bpy.types.Object, bone: str, kind: str, random: Random) -> Any:
+    """Add a constraint with random settings."""
+    con: Any = rig.pose.bones[bone].constraints.new(kind)
+    if kind not in LIMITS:
+        con.target, con.subtarget = rig, "Beside" if bone == "Source" else "Source"
+        con.target_space = random.choice(SPACES)
+    con.owner_space = random.choice(SPACES)
+    for prop in con.bl_rna.properties:
+        name = prop.identifier
+        if prop.is_readonly or name in FIXED or name.endswith("_space"):
+            continue
+        if prop.type == "BOOLEAN":
+            setattr(con, name, random.random() < 0.5)
+        elif prop.type == "FLOAT":
+            setattr(con, name, random.uniform(-2.0, 2.0))
+        elif prop.type == "ENUM" and name != "type":
+            setattr(con, name, random.choice([item.identifier for item in prop.enum_items]))
+    return con
+
+
+def assert_as_blender_has_it(rig: bpy.types.Object, precision: float) -> None:
+    """The frames of bones as we compute them are those that Blender has evaluated."""
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    solved = solve_armatures(depsgraph, [rig])
+    skeleton = skeleton_of(rig)
+    for name in ("Owner", "Below", "Source"):
+        m, head = solved.frame(skeleton, skeleton.index[name])
+        shown = rig.evaluated_get(depsgraph).pose.bones[name].matrix
+        pairs = [(shown[i][j], m[3 * i + j]) for i in range(3) for j in range(3)]
+        pairs += [(shown[i][3], head[i]) for i in range(3)]
+        size = max(1.0, *(abs(there) for there, _ in pairs))
+        assert max(abs(there - ours) for there, ours in pairs) < precision * size
