@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import cos, floor, pi
+from math import cos, floor, pi, sqrt
 from typing import NamedTuple
 
 from fabrik_solver.core.vectors import (
     Vec,
+    across,
     add,
     cross,
     dot,
@@ -64,7 +65,7 @@ class Knees:
         Args:
             stances: Its foot.
             key: As above.
-            inner: The least distance from hip to ankle that its bones allow, in metres.
+            inner: The least distance from hip to ankle that its knee allows, in metres.
         """
         self.stances = stances
         self.key = key
@@ -95,9 +96,10 @@ class Knees:
         ankle = add(foot.place, rotate(foot.turn, clip.ankle))
         given, size = length(sub(ankle, root)), self._size
         far = self._unfolded(floor(time) - self._start, time, given)
-        if far != given and given > 0.0:
-            nearer = scaled(sub(ankle, root), far / given - 1.0)
-            foot, ankle = foot._replace(place=add(foot.place, nearer)), add(ankle, nearer)
+        if far != given:
+            lower = self._lower(time, sub(ankle, root), far)
+            foot, ankle = foot._replace(place=sub(foot.place, lower)), sub(ankle, lower)
+            far = length(sub(ankle, root))
         more, share = self._around(time, shift_at)
         off = knee.aside(far, size)
         wanted = knee.apart(knee.moved(off, more), size) - far
@@ -126,6 +128,17 @@ class Knees:
             return far
         animated = length(self.stances.clip.locked_leg(frame).way)
         return far + swings * (knee.folded(far, animated, self._inner) - far)
+
+    def _lower(self, time: float, way: Vec, far: float) -> Vec:
+        """Return how far an ankle is lowered to be at a larger distance from its hip joint.
+
+        Moved straight away from it, a foot that passes right below it would leave its way. It is
+        not lowered into the ground.
+        """
+        up = self.stances.probe.up
+        aside = length(across(way, up))
+        lower = dot(way, up) + sqrt(max(0.0, far * far - aside * aside))
+        return scaled(up, max(0.0, min(lower, self.stances.clearance(time))))
 
     def facing(self, time: float, aim: Aim, root: Vec) -> Vec | None:
         """Return a point to which the leg bends around a time, in world space, if anything tells.
