@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import cos, floor, pi, sqrt
+from math import ceil, cos, floor, pi, sqrt
 from typing import NamedTuple
 
 from fabrik_solver.core.vectors import (
@@ -19,7 +19,7 @@ from fabrik_solver.core.vectors import (
     sub,
     unit,
 )
-from fabrik_solver.motion import knee
+from fabrik_solver.motion import ground, knee
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import pivoted
 
@@ -30,6 +30,9 @@ from .stances import Stances
 LOOKED = 1.0 / 120.0
 """The time between the frames that are looked at, in seconds."""
 
+
+EASE = 0.1
+"""How long before and after a frame it counts how near the ground is, in seconds."""
 
 CHANGED = 5e-4
 """From which mean change of its extension on a leg is no more as animated, in legs."""
@@ -76,6 +79,9 @@ class Knees:
         self._stride = max(1, round(LOOKED * track.rate))
         self._count = max(4, round(knee.WINDOW * track.rate / self._stride))
         self._stiffness = knee.stiffness(track.rate / self._stride)
+        self._ease = self._stride * max(2, round(EASE * track.rate / self._stride))
+        self._lacks: dict[int, float] = {}
+        self._peaks: dict[int, float] = {}
         self._looked: dict[int, Look] = {}
         self._steadied: dict[int, Nodes] = {}
 
@@ -138,7 +144,19 @@ class Knees:
         up = self.stances.probe.up
         aside = length(across(way, up))
         lower = dot(way, up) + sqrt(max(0.0, far * far - aside * aside))
-        return scaled(up, max(0.0, min(lower, self.stances.clearance(time))))
+        return scaled(up, max(0.0, min(lower, self._clearance(time))))
+
+    def _clearance(self, time: float) -> float:
+        """Return how far the foot could be lower around a time, smoothly: at an edge it jumps."""
+        clip, stride, near = self.stances.clip, self._stride, self._ease
+        local = time - self._start
+        middle = range(stride * ceil((local - near) / stride), floor(local + near) + 1, stride)
+        for frame in range(middle[0] - near, middle[-1] + near + 1, stride):
+            if frame not in self._lacks:
+                seen = min(max(frame, clip.first), clip.last) + self._start
+                self._lacks[frame] = -min(self.stances.clearance(seen), self._size)
+        ground.peaks(self._lacks, self._peaks, middle, near)
+        return -ground.averaged(self._peaks, local, near, stride)
 
     def facing(self, time: float, aim: Aim, root: Vec) -> Vec | None:
         """Return a point to which the leg bends around a time, in world space, if anything tells.
