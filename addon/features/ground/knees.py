@@ -105,7 +105,10 @@ class Knees:
         if far != given:
             lower = self._lower(time, sub(ankle, root), far)
             foot, ankle = foot._replace(place=sub(foot.place, lower)), sub(ankle, lower)
-            far = length(sub(ankle, root))
+            left = length(sub(ankle, root))
+            if 0.0 < left < far:
+                away = scaled(sub(ankle, root), far / left - 1.0)
+                foot, ankle = foot._replace(place=add(foot.place, away)), add(ankle, away)
         more, share = self._around(time, shift_at)
         off = knee.aside(far, size)
         wanted = knee.apart(knee.moved(off, more), size) - far
@@ -139,7 +142,7 @@ class Knees:
         """Return how far an ankle is lowered to be at a larger distance from its hip joint.
 
         Moved straight away from it, a foot that passes right below it would leave its way. It is
-        not lowered into the ground.
+        not lowered into the ground; then the rest is straight away.
         """
         up = self.stances.probe.up
         aside = length(across(way, up))
