@@ -13,7 +13,6 @@ import bpy
 from fabrik_solver import Frame, point_in
 from fabrik_solver.core.vectors import ORIGIN, Vec, add, length, sub
 from fabrik_solver.motion.contacts import Thresholds, floor_level
-from fabrik_solver.motion.knee import FLEXED
 
 from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
@@ -256,7 +255,7 @@ class GroundGoal:
 
 
 def _inner(chain: ChainPlan, stances: Stances) -> float:
-    """Return the least distance from hip to ankle that the knee of a leg allows, in metres."""
+    """Return the least distance from hip to ankle that the bones of a leg allow, in metres."""
     rest = chain.rig.rest
     ends = [*chain.bones, *([chain.tip_bone] if chain.tip_bone >= 0 else ())]
     heads = [matrix_frame(rest(bone).matrix_local)[1] for bone in ends]
@@ -265,7 +264,7 @@ def _inner(chain: ChainPlan, stances: Stances) -> float:
         sizes.append(rest(ends[-1]).length)
     whole = sum(sizes)
     share = 2.0 * max(sizes) / whole - 1.0 if whole > 0.0 else 0.0
-    return max(FLEXED, share) * stances.clip.contact_track.track.leg
+    return max(0.0, share) * stances.clip.contact_track.track.leg
 
 
 def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:

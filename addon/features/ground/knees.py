@@ -68,13 +68,14 @@ class Knees:
         Args:
             stances: Its foot.
             key: As above.
-            inner: The least distance from hip to ankle that its knee allows, in metres.
+            inner: The least distance from hip to ankle that its bones allow, in metres.
         """
         self.stances = stances
         self.key = key
         self._inner = inner
         track = stances.clip.contact_track.track
         self._size = track.leg
+        self._flexed = max(inner, knee.FLEXED * track.leg)
         self._start = track.start
         self._stride = max(1, round(LOOKED * track.rate))
         self._count = max(4, round(knee.WINDOW * track.rate / self._stride))
@@ -101,11 +102,13 @@ class Knees:
         foot, clip = pose_of(aim), self.stances.clip
         ankle = add(foot.place, rotate(foot.turn, clip.ankle))
         given, size = length(sub(ankle, root)), self._size
-        far = self._unfolded(floor(time) - self._start, time, given)
+        frame = floor(time) - self._start
+        far = self._unfolded(frame, time, given, self._flexed)
         if far != given:
             lower = self._lower(time, sub(ankle, root), far)
             foot, ankle = foot._replace(place=sub(foot.place, lower)), sub(ankle, lower)
             left = length(sub(ankle, root))
+            far = self._unfolded(frame, time, left, self._inner)
             if 0.0 < left < far:
                 away = scaled(sub(ankle, root), far / left - 1.0)
                 foot, ankle = foot._replace(place=add(foot.place, away)), add(ankle, away)
@@ -130,19 +133,19 @@ class Knees:
         axes = aim.axes if aim.axes is None else quat_matrix(foot.turn)
         return aim._replace(place=place, axes=axes), share
 
-    def _unfolded(self, frame: int, time: float, far: float) -> float:
+    def _unfolded(self, frame: int, time: float, far: float, inner: float) -> float:
         """Return how far the ankle of a leg that swings is from its hip joint (see `folded`)."""
         swings = 1.0 - self.stances.stands(time)
         if swings == 0.0:
             return far
         animated = length(self.stances.clip.locked_leg(frame).way)
-        return far + swings * (knee.folded(far, animated, self._inner) - far)
+        return far + swings * (knee.folded(far, animated, inner) - far)
 
     def _lower(self, time: float, way: Vec, far: float) -> Vec:
         """Return how far an ankle is lowered to be at a larger distance from its hip joint.
 
         Moved straight away from it, a foot that passes right below it would leave its way. It is
-        not lowered into the ground; then the rest is straight away.
+        not lowered into the ground; then it moves away, as far as its bones need.
         """
         up = self.stances.probe.up
         aside = length(across(way, up))
@@ -235,7 +238,7 @@ class Knees:
             before = knee.aside(length(stances.clip.locked_leg(frame).way), size)
             ankle = add(seen.goal, scaled(stances.probe.up, stances.raised(time)))
             far = length(sub(ankle, add(seen.root, shift_at(time))))
-            after = knee.aside(self._unfolded(frame, time, far), size)
+            after = knee.aside(self._unfolded(frame, time, far, self._flexed), size)
             weight = knee.weight(before, after, size, stances.lies(time))
             cached = self._looked[frame] = Look(before, after, weight)
         return cached
