@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import cos, floor, pi
+from math import ceil, cos, floor, pi, sqrt
 from typing import NamedTuple
 
 from fabrik_solver.core.vectors import (
     Vec,
+    across,
     add,
     cross,
     dot,
@@ -18,7 +19,7 @@ from fabrik_solver.core.vectors import (
     sub,
     unit,
 )
-from fabrik_solver.motion import knee
+from fabrik_solver.motion import ground, knee
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import pivoted
 
@@ -29,6 +30,9 @@ from .stances import Stances
 LOOKED = 1.0 / 120.0
 """The time between the frames that are looked at, in seconds."""
 
+
+EASE = 0.1
+"""How long before and after a frame it counts how near the ground is, in seconds."""
 
 CHANGED = 5e-4
 """From which mean change of its extension on a leg is no more as animated, in legs."""
@@ -71,10 +75,14 @@ class Knees:
         self._inner = inner
         track = stances.clip.contact_track.track
         self._size = track.leg
+        self._flexed = max(inner, knee.FLEXED * track.leg)
         self._start = track.start
         self._stride = max(1, round(LOOKED * track.rate))
         self._count = max(4, round(knee.WINDOW * track.rate / self._stride))
         self._stiffness = knee.stiffness(track.rate / self._stride)
+        self._ease = self._stride * max(2, round(EASE * track.rate / self._stride))
+        self._lacks: dict[int, float] = {}
+        self._peaks: dict[int, float] = {}
         self._looked: dict[int, Look] = {}
         self._steadied: dict[int, Nodes] = {}
 
@@ -94,10 +102,16 @@ class Knees:
         foot, clip = pose_of(aim), self.stances.clip
         ankle = add(foot.place, rotate(foot.turn, clip.ankle))
         given, size = length(sub(ankle, root)), self._size
-        far = self._unfolded(floor(time) - self._start, time, given)
-        if far != given and given > 0.0:
-            nearer = scaled(sub(ankle, root), far / given - 1.0)
-            foot, ankle = foot._replace(place=add(foot.place, nearer)), add(ankle, nearer)
+        frame = floor(time) - self._start
+        far = self._unfolded(frame, time, given, self._flexed)
+        if far != given:
+            lower = self._lower(time, sub(ankle, root), far)
+            foot, ankle = foot._replace(place=sub(foot.place, lower)), sub(ankle, lower)
+            left = length(sub(ankle, root))
+            far = self._unfolded(frame, time, left, self._inner)
+            if 0.0 < left < far:
+                away = scaled(sub(ankle, root), far / left - 1.0)
+                foot, ankle = foot._replace(place=add(foot.place, away)), add(ankle, away)
         more, share = self._around(time, shift_at)
         off = knee.aside(far, size)
         wanted = knee.apart(knee.moved(off, more), size) - far
@@ -119,13 +133,36 @@ class Knees:
         axes = aim.axes if aim.axes is None else quat_matrix(foot.turn)
         return aim._replace(place=place, axes=axes), share
 
-    def _unfolded(self, frame: int, time: float, far: float) -> float:
+    def _unfolded(self, frame: int, time: float, far: float, inner: float) -> float:
         """Return how far the ankle of a leg that swings is from its hip joint (see `folded`)."""
         swings = 1.0 - self.stances.stands(time)
         if swings == 0.0:
             return far
         animated = length(self.stances.clip.locked_leg(frame).way)
-        return far + swings * (knee.folded(far, animated, self._inner) - far)
+        return far + swings * (knee.folded(far, animated, inner) - far)
+
+    def _lower(self, time: float, way: Vec, far: float) -> Vec:
+        """Return how far an ankle is lowered to be at a larger distance from its hip joint.
+
+        Moved straight away from it, a foot that passes right below it would leave its way. It is
+        not lowered into the ground; then it moves away, as far as its bones need.
+        """
+        up = self.stances.probe.up
+        aside = length(across(way, up))
+        lower = dot(way, up) + sqrt(max(0.0, far * far - aside * aside))
+        return scaled(up, max(0.0, min(lower, self._clearance(time))))
+
+    def _clearance(self, time: float) -> float:
+        """Return how far the foot could be lower around a time, smoothly: at an edge it jumps."""
+        clip, stride, near = self.stances.clip, self._stride, self._ease
+        local = time - self._start
+        middle = range(stride * ceil((local - near) / stride), floor(local + near) + 1, stride)
+        for frame in range(middle[0] - near, middle[-1] + near + 1, stride):
+            if frame not in self._lacks:
+                seen = min(max(frame, clip.first), clip.last) + self._start
+                self._lacks[frame] = -min(self.stances.clearance(seen), self._size)
+        ground.peaks(self._lacks, self._peaks, middle, near)
+        return -ground.averaged(self._peaks, local, near, stride)
 
     def facing(self, time: float, aim: Aim, root: Vec) -> Vec | None:
         """Return a point to which the leg bends around a time, in world space, if anything tells.
@@ -201,7 +238,7 @@ class Knees:
             before = knee.aside(length(stances.clip.locked_leg(frame).way), size)
             ankle = add(seen.goal, scaled(stances.probe.up, stances.raised(time)))
             far = length(sub(ankle, add(seen.root, shift_at(time))))
-            after = knee.aside(self._unfolded(frame, time, far), size)
+            after = knee.aside(self._unfolded(frame, time, far, self._flexed), size)
             weight = knee.weight(before, after, size, stances.lies(time))
             cached = self._looked[frame] = Look(before, after, weight)
         return cached

@@ -372,6 +372,10 @@ class Stances:
         share = self.influence(frame)
         return share * max(0.0, self.lift(time), self._need(frame).lack) if share > 0.0 else 0.0
 
+    def clearance(self, time: float) -> float:
+        """Return how far it could be lower without being too low for what is below it."""
+        return self.raised(time) - self._need(floor(time - self._start)).lack
+
     def _rolls(self, number: int) -> tuple[int, int]:
         """Return for how many frames a foot rolls before it is flat in a contact, and after."""
         contact = self.clip.contact_track.contacts[number]

@@ -140,3 +140,16 @@ def test_a_knee_with_a_hint_passes_to_the_back_without_a_kink() -> None:
     ]
     assert all(knee[1] < 0.0 for knee in knees)
     assert max(bends) < 1e-4  # A quarter of a step; at a kink it is two.
+
+
+@pytest.mark.parametrize("weight", [0.6, 0.7, 0.9])
+def test_a_knee_with_a_hint_that_goes_around_its_line_never_jumps(weight: float) -> None:
+    """As in a capture whose leg is straight; opposite to the hint a share of the angle jumps."""
+    knees: list[Vec] = []
+    for degree in range(0, 361, 2):
+        chain = leg(0.012, radians(degree))
+        goal = Goal(chain.joints[-1], (0.0, -2.0, -1.0), 0.0, weight, is_hint=True)
+        x, y, z = solve(chain, goal, "TWO_BONE").joints[1]
+        knees.append((x, y, z))
+    step = 0.012 * radians(2.0)
+    assert max(dist(a, b) for a, b in pairwise(knees)) < 5.0 * step

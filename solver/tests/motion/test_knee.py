@@ -97,3 +97,4 @@ def test_leg_that_swings_does_not_fold_onto_itself() -> None:
     assert knee.folded(0.31, 0.5, 0.1) == 0.31
     assert knee.folded(0.3 - 1e-4, 0.5, 0.1) == pytest.approx(0.3 - 1e-4, abs=1e-6)
     assert knee.folded(0.1, 0.05, 0.1) == 0.1
+    assert knee.folded(0.02, 0.05, 0.1) == 0.05  # No farther than animated.

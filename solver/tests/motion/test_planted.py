@@ -216,3 +216,11 @@ def test_sole_is_that_of_most_frames() -> None:
     sole = sole_of((heel, ball), contacts, heights, [UP] * 70, 1.0)
     assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
     assert sole.ball == pytest.approx((0.14, 0.0, -0.09))
+
+
+def test_joint_is_not_below_its_sole() -> None:
+    """Where the capture has the ball in the floor, the foot is on it and not as deep in it."""
+    ball, heel = (0.14, 0.0, -0.1), (0.0, 0.0, 0.0)
+    sole = sole_of((heel, ball), [Contact((Part(FLAT, 0, 9),))], [0.09] * 10, [UP] * 10, 1.0)
+    assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
+    assert sole.ball == ball

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from itertools import pairwise
-from math import atan, floor, pi, radians, sin
+from math import atan, ceil, floor, pi, radians, sin
 from typing import Any
 
 import bpy
@@ -492,18 +492,7 @@ def walks(rig: bpy.types.Object) -> list[Any]:
 @pytest.mark.parametrize("rate", [24, 30, 60])
 def test_contacts_of_a_run_that_was_animated_on_the_spot(rate: int, empty_file: None) -> None:
     """With root motion its feet stand for less than a tenth of a second."""
-    bpy.ops.import_scene.gltf(filepath=skip_without("kaykit_knight.glb"))
-    rig = next(ob for ob in bpy.data.objects if ob.type == "ARMATURE")
-    for track in rig.animation_data.nla_tracks:
-        track.mute = True
-    # Before 4.4 the importer appends the name of the armature.
-    action = next(a for a in bpy.data.actions if a.name.startswith("Running_A"))
-    rig.animation_data.action = action
-    if getattr(action, "slots", None) and rig.animation_data.action_slot is None:
-        rig.animation_data.action_slot = action.slots[0]
-    bpy.context.scene.render.fps = 24
-    activate(rig)
-    assert bpy.ops.fabrik.root_motion_add() == {"FINISHED"}
+    rig = run_of("kaykit_knight.glb", "Running_A")
     for curve in curves_of(rig.animation_data.action):
         for key in curve.keyframe_points:
             for place in (key.co, key.handle_left, key.handle_right):
@@ -513,6 +502,44 @@ def test_contacts_of_a_run_that_was_animated_on_the_spot(rate: int, empty_file: 
     for walk in walks(rig):
         assert len(walk.contacts) == 1
         assert walk.contacts[0].last - walk.contacts[0].first < 0.2 * rate
+
+
+def run_of(file: str, name: str) -> bpy.types.Object:
+    """Return a character with an action that was animated on the spot, and its root motion."""
+    bpy.ops.import_scene.gltf(filepath=skip_without(file))
+    rig = next(ob for ob in bpy.data.objects if ob.type == "ARMATURE")
+    for track in rig.animation_data.nla_tracks:
+        track.mute = True
+    # Before 4.4 the importer appends the name of the armature.
+    action = next(a for a in bpy.data.actions if a.name.startswith(name))
+    rig.animation_data.action = action
+    if getattr(action, "slots", None) and rig.animation_data.action_slot is None:
+        rig.animation_data.action_slot = action.slots[0]
+    bpy.context.scene.render.fps = 24
+    activate(rig)
+    assert bpy.ops.fabrik.root_motion_add() == {"FINISHED"}
+    return rig
+
+
+@pytest.mark.parametrize("side", ["l", "r"])
+def test_foot_that_is_lifted_uphill_stays_away_from_its_hip(side: str, empty_file: None) -> None:
+    """A sprinter's: nearer to it than a knee flexes, the leg would swing round in a frame."""
+    rig = run_of("mannequiny.glb", "run")
+    first, last = rig.animation_data.action.frame_range
+    frames = range(ceil(first), int(last) + 1)
+    bones = ("pelvis", f"thigh.{side}", f"calf.{side}", f"foot.{side}")
+    before = toes_at(rig, bones, frames)
+    way = (before["pelvis"][-1] - before["pelvis"][0]).xy.to_3d()
+    tilted = plane(size=40.0)
+    tilted.location = before["pelvis"][0].xy.to_3d() + 0.5 * way.normalized()
+    tilted.rotation_mode = "QUATERNION"
+    tilted.rotation_quaternion = Vector((0, 0, 1)).rotation_difference(
+        Vector((0, 0, 1)) - 0.27 * way.normalized()
+    )
+    put_on_plane(rig, ["foot.l", "foot.r"], "pelvis", tilted)
+    after = toes_at(rig, bones, frames)
+    knee = f"calf.{side}"
+    assert max(bends(after[knee])) < 2.0 * max(bends(before[knee]))
 
 
 def curves_of(action: bpy.types.Action) -> list[bpy.types.FCurve]:

@@ -156,13 +156,16 @@ def _bend_to_side(
         kept = near_enough + KEPT * keep * keep
         left = (moved / kept) ** 2
         bow(joints, axis, max(keep, 1.0 - left), target, side)
-    share = least
+    new = 0.0
     if chain.is_known:
         before, after = length(joints[-1].at()) / chain.outer, length(target) / chain.outer
-        share = max(share, newness(before, after))
-    if share > 0.0:
+        new = newness(before, after)
+    if least > 0.0 or new > 0.0:
         bend, _ = bend_of(joints, axis)
-        turn_joints(joints, forward_turn(axis, bend, side, share))
+        # A share of the angle would jump where a knee that passes its line is opposite to the hint.
+        hinted = unit(mix(unit(bend) or side, side, least)) or side
+        turn_joints(joints, forward_turn(axis, bend, hinted, 1.0))
+        turn_joints(joints, forward_turn(axis, hinted, side, new))
 
 
 def _hinted(

@@ -27,6 +27,10 @@ STRAIGHTER = 0.75
 LEAST = 0.01
 """How far a knee counts to be off its line at least, in legs."""
 
+FLEXED = 0.34
+"""The distance from hip to ankle of a knee that is flexed as far as it can be by itself, in legs:
+by 140° (Norkin and White, “Measurement of Joint Motion”)."""
+
 CLEAR = 0.08
 """How far a knee is off its line from which on it is clear to which side, in legs."""
 
@@ -52,17 +56,20 @@ def apart(aside: float, size: float) -> float:
 def folded(apart: float, animated: float, inner: float) -> float:
     """Return the distance from hip to ankle of a leg that swings over an obstacle.
 
-    It folds farther than animated by three quarters of what its bones allow at most, and by half of
-    that as it is.
+    It folds farther than animated by three quarters of what its knee allows at most, and by half of
+    that as it is. One that the animation folds farther than a knee flexes folds no farther.
 
     Args:
         apart: The distance without a limit.
         animated: The animated distance.
-        inner: The least that the bones allow: the difference of their lengths.
+        inner: The least that the knee allows (see `FLEXED`), or the difference of its bones.
     """
+    inner = min(inner, animated)
     free = 0.5 * (animated + inner)
     nearer, room = free - apart, 0.25 * (animated - inner)
-    return apart if nearer <= 0.0 or room <= 0.0 else free - nearer / (1.0 + nearer / room)
+    if nearer <= 0.0:
+        return apart
+    return free - nearer / (1.0 + nearer / room) if room > 0.0 else free
 
 
 def stiffness(rate: float) -> float:

@@ -173,7 +173,8 @@ def sole_of(
         )
         high = {f: heights[f] + dot(point, ups[f]) for f in frames}
         low, top = level_of(list(high.values()), leg) if high else (0.0, 0.0)
-        down = [sub(point, scaled(ups[f], h)) for f, h in high.items() if low <= h <= top]
+        # A joint is not below its sole: there the capture has it in the floor.
+        down = [sub(point, scaled(ups[f], max(0.0, h))) for f, h in high.items() if low <= h <= top]
         ends.append(median_of(down) if down else point)
     return Sole(ends[0], ends[1])
 
