@@ -46,6 +46,9 @@ def _find(body: Body, bone: str, is_literal: bool) -> tuple[Limb, bool]:
     known = body.limb_at(bone)
     if known is not None and not (is_literal and bone not in (*known[0].bones, known[0].hand)):
         return _controlling(armature, known[0]), known[1]
+    finger = body.finger_at(bone) if is_literal else None
+    if finger is not None:
+        return finger, False
     # The shape of a trunk may be that of a limb.
     ends = _ends(rig, by_shape=not body.limbs)
     limb, is_hand = _find_any(rig, rig.index[bone], is_literal, ends)

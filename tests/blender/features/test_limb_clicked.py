@@ -332,6 +332,35 @@ def test_a_generated_limb_that_is_stretched_stays(
     assert apart(before, shown(rigify, seen)) < 2e-3
 
 
+FINGER = ["f_index.01.L", "MCH-f_index.02_drv.L", "f_index.02.L", "MCH-f_index.03_drv.L"]
+
+
+@pytest.mark.parametrize("curl", [1.0, 0.8])
+@pytest.mark.parametrize("clicked", ["f_index.01_master.L", "DEF-f_index.02.L", "f_index.01.L.001"])
+def test_a_finger_of_a_generated_rig_keeps_its_curl_and_reaches(
+    rigify: Any, clicked: str, curl: float
+) -> None:
+    """What its master control curls, by drivers, stays; the controls after that do the rest."""
+    rigify.pose.bones["f_index.01_master.L"].scale.y = curl
+    update()
+    before = shown(rigify)
+    (item,) = add(rigify, clicked, use_finger=True)
+    assert chain(rigify, item) == [*FINGER, "f_index.03.L"]
+    assert (item.state, item.message) == ("REACHED", "")
+    assert apart(before, {name: shown(rigify)[name] for name in before}) < 1e-4
+    hinged = [b.name for b in rigify.pose.bones if b.fabrik_joint.limit_type == "HINGE"]
+    assert hinged == ["f_index.02.L", "f_index.03.L"]
+    for way in ((0.0, 0.0, 0.02), (-0.01, 0.0, 0.01)):
+        pull(rigify, item, way)
+        assert item.state == "REACHED"
+        now = shown(rigify)
+        tip = now["DEF-f_index.03.L"] @ Vector((0, rigify.data.bones["f_index.03.L"].length, 0))
+        assert (tip - now[item.subtarget].translation).length < 1e-5
+        for above, name in ((FINGER[0], FINGER[1]), (FINGER[2], FINGER[3])):
+            turns = [one[above].inverted() @ one[name] for one in (before, now)]
+            assert apart(*({name: turn.to_3x3()} for turn in turns)) < 1e-4
+
+
 def test_controls_are_named_as_an_animator_calls_the_limb(rigify: Any) -> None:
     (item,) = add(rigify, "hand_ik.L")
     assert (item.name, item.subtarget, item.pole_subtarget) == (
