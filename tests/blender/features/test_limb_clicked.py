@@ -377,12 +377,13 @@ def test_controls_are_named_as_an_animator_calls_the_limb(rigify: Any) -> None:
     ("clicked", "control"), [("hand_ik.L", "hand_fk.L"), ("toe_fk.R", "foot_fk.R")]
 )
 def test_in_fk_the_control_that_is_seen_is_selected(
-    rigify: Any, clicked: str, control: str
+    rigify: Any, clicked: str, control: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     rigify.data.collections_all["MCH"].is_visible = False
     (item,) = add(rigify, clicked)
     assert item.bone.startswith("MCH-")
     assert bpy.ops.fabrik.switch() == {"FINISHED"}
+    assert f"Switched to FK: “{item.name}”, with keys" in capfd.readouterr().out
     assert [bone.name for bone in bpy.context.selected_pose_bones] == [control]
     assert rigify.data.bones.active.name == control
     update()

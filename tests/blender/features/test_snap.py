@@ -379,7 +379,7 @@ def warning(operator, **settings) -> str:
     said = []
     cls = getattr(snap, operator)
     before = cls._report_text
-    cls._report_text = lambda self, scene, span, done: (
+    cls._report_text = lambda self, scene, span, done, names: (
         said.append((self.severity, done.problem)) or "Done"
     )
     try:
@@ -978,8 +978,8 @@ def reported(**settings) -> tuple[str, str]:
     said = []
     before = operator._report_text
 
-    def text(self, scene, span, done) -> str:
-        said.append((self.severity, str(before(self, scene, span, done))))
+    def text(self, *given) -> str:
+        said.append((self.severity, str(before(self, *given))))
         return said[-1][1]
 
     operator._report_text = text
@@ -1051,7 +1051,7 @@ def test_what_cannot_be_snapped_is_left_out_and_named(empty_file, trouble, sayin
     before = list(bad.location)
     kind, said = reported(which="ALL", **frames)
     assert kind == "WARNING"
-    assert "Snapped “Good” to the FK pose" in said and ". Left out “Bad Arm”. " in said
+    assert "Snapped “Good Arm” to the FK pose" in said and ". Left out “Bad Arm”. " in said
     assert saying in said
     if ranged:
         go(4)
