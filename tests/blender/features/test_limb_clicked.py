@@ -294,6 +294,15 @@ def test_every_bone_of_a_generated_limb_means_its_controls(rigify: Any) -> None:
         assert meant(rigify, name) == FK_LEG
 
 
+@pytest.mark.parametrize("clicked", ["eyes", "lip.B", "spine_fk.001", "tongue.002", "torso"])
+def test_controls_of_no_limb_of_a_generated_rig_are_named_as_they_were_clicked(
+    rigify: Any, clicked: str
+) -> None:
+    """And not the bones of the mechanism between them, which nobody sees."""
+    click(rigify, clicked)
+    refuses(bpy.ops.fabrik.limb_add, saying=f"“{clicked}” is not part of a limb: click a hand")
+
+
 @pytest.mark.parametrize("clicked", ["hand_ik.L", "foot_ik.R", "upper_arm_fk.R"])
 def test_what_is_seen_of_a_generated_rig_stays_and_then_follows(rigify: Any, clicked: str) -> None:
     """Blender's IK stretches bones a little within reach, which FK controls then do as well."""
