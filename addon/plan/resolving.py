@@ -123,19 +123,14 @@ def _resolve_joints(chain: ChainPlan) -> None:
     for problem in map(joint_problem, bones):
         if problem:
             raise ProblemError(problem)
-    # A driver has the last word on what it sets, so that the others have to do what is left.
-    chain.joints = joints_of(bones, chain.bones, _driven(chain))
-
-
-def _driven(chain: ChainPlan) -> list[int]:
-    """Return the bones of a chain that reaches whose rotations have drivers."""
-    if chain.motion is not None:
-        return []
-    rig = chain.rig
-    bones = pose_bones(rig.object)
-    return [
-        i for i in chain.bones if animation.has_driver(rig.object, bones[rig.names[i]], "rotation")
-    ]
+    if chain.motion is None:
+        # A driver has the last word on what it sets, so that the others have to do what is left.
+        chain.driven = [
+            index
+            for index, bone in zip(chain.bones, bones, strict=True)
+            if animation.has_driver(chain.rig.object, bone, "rotation")
+        ]
+    chain.joints = joints_of(bones, chain.bones, chain.driven)
 
 
 def _is_above(chain: ChainPlan, bone: int, point: Point | None) -> bool:
@@ -149,7 +144,7 @@ def _note_of_disturbance(chain: ChainPlan) -> str:
     """Return a note on drivers and native constraints that are applied after the solve."""
     bones = pose_bones(chain.rig.object)
     count = len(chain.rig.names)
-    driven = _driven(chain)
+    driven = chain.driven
     reaching = chain.bones[:-1] if chain.has_hand else chain.bones
     # One bone alone reaches only what is as far away as its tip, and a hand has to be free to copy.
     is_stuck = driven and (len({*reaching} - {*driven}) < 2 or not {*driven} <= {*reaching})

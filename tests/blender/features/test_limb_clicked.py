@@ -370,6 +370,21 @@ def test_a_finger_of_a_generated_rig_keeps_its_curl_and_reaches(
             assert apart(*({name: turn.to_3x3()} for turn in turns)) < 1e-4
 
 
+def test_a_finger_of_a_generated_rig_is_switched_and_baked_without_moving(rigify: Any) -> None:
+    (item,) = add(rigify, "f_index.02.L", use_finger=True)
+    pull(rigify, item, (0.0, 0.0, 0.02))
+    seen = [bone.name for bone in rigify.data.bones if bone.name.startswith("DEF-")]
+    before = shown(rigify, seen)
+    for influence in (0.0, 1.0):
+        assert bpy.ops.fabrik.switch() == {"FINISHED"}
+        update()
+        assert item.influence == influence
+        assert apart(before, shown(rigify, seen)) < 1e-4
+    assert bpy.ops.fabrik.bake(which="ARMATURE", frame_start=1, frame_end=2) == {"FINISHED"}
+    update()
+    assert not item.enabled and apart(before, shown(rigify, seen)) < 1e-4
+
+
 def test_controls_are_named_as_an_animator_calls_the_limb(rigify: Any) -> None:
     (item,) = add(rigify, "hand_ik.L")
     assert (item.name, item.subtarget, item.pole_subtarget) == (

@@ -869,8 +869,9 @@ def test_two_constraints_for_one_target_are_told_apart(arm) -> None:
 
 
 def test_bones_that_drivers_set_are_refused(arm) -> None:
-    arm.pose.bones["B0"].driver_add("rotation_quaternion", 1).driver.expression = "0.2"
-    assert_refuses(bpy.ops.fabrik.snap_to_ik, "The rotation of “B0” is driven", arm)
+    arm.fabrik.constraints[0].use_stretch = True
+    arm.pose.bones["B0"].driver_add("scale", 1).driver.expression = "1.2"
+    assert_refuses(bpy.ops.fabrik.snap_to_ik, "The scale of “B0” is driven", arm)
 
 
 @pytest.mark.parametrize("operator", ("snap_to_fk", "snap_to_ik"))
