@@ -235,7 +235,7 @@ def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:
                     bone=name,
                     constraint=con.name,
                 )
-        if _is_driven(armature, name) and not (after and _carries(armature, name, after)):
+        if is_driven(armature, name) and not (after and _carries(armature, name, after)):
             raise ProblemError(
                 "The rotation of “{bone}” has a driver: bake the animation and remove the driver "
                 "first, or set up other bones",
@@ -243,14 +243,15 @@ def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:
             )
 
 
-def _is_driven(armature: bpy.types.Object, bone: str) -> bool:
+def is_driven(armature: bpy.types.Object, bone: str) -> bool:
+    """Return whether the rotation of a bone has a driver, which it keeps in a chain."""
     return animation.has_driver(armature, pose_bones(armature)[bone], "rotation")
 
 
 def _carries(armature: bpy.types.Object, bone: str, after: str) -> bool:
     """Return whether a bone carries another one at its joint, which is free to rotate there."""
     here, there = (pose_bones(armature)[name].bone.head_local for name in (bone, after))
-    return (here - there).length == 0.0 and not _is_driven(armature, after)
+    return (here - there).length == 0.0 and not is_driven(armature, after)
 
 
 def refuse_known(armature: bpy.types.Object, limb: Limb) -> None:

@@ -146,10 +146,10 @@ def test_a_finger_bends_by_a_click_in_the_redo_panel(minute):
     minute.shown("finger")
     tip = f"list(middle({minute.name!r}, {items}[0].bone))"
     before = window.ask(tip)
-    window.move((300, 700))
+    window.move((700, 300))  # The panel that was opened is at the lower left.
     minute.move()
     window.until(f"{tip} != {before}")
-    minute.shown("finger moved")
+    minute.shown("finger-moved")
 
 
 def test_a_head_looks_at_a_control(minute):

@@ -347,13 +347,18 @@ FINGER = ["f_index.01.L", "MCH-f_index.02_drv.L", "f_index.02.L", "MCH-f_index.0
 @pytest.mark.parametrize("curl", [1.0, 0.8])
 @pytest.mark.parametrize("clicked", ["f_index.01_master.L", "DEF-f_index.02.L", "f_index.01.L.001"])
 def test_a_finger_of_a_generated_rig_keeps_its_curl_and_reaches(
-    rigify: Any, clicked: str, curl: float
+    rigify: Any, clicked: str, curl: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What its master control curls, by drivers, stays; the controls after that do the rest."""
+    from addon.features.constraint import limb
+
+    told: list[str] = []
+    monkeypatch.setattr(limb, "store", told.append)
     rigify.pose.bones["f_index.01_master.L"].scale.y = curl
     update()
     before = shown(rigify)
     (item,) = add(rigify, clicked, use_finger=True)
+    assert "f_index.02.L" in told[0] and "MCH-" not in told[0]
     assert chain(rigify, item) == [*FINGER, "f_index.03.L"]
     assert (item.state, item.message) == ("REACHED", "")
     assert apart(before, {name: shown(rigify)[name] for name in before}) < 1e-4
