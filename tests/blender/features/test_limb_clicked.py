@@ -279,6 +279,19 @@ def test_the_visible_hand_of_a_metarig(metarig: Any) -> None:
     assert item.bone == "f_middle.03.L"
 
 
+@pytest.mark.parametrize("share", [0.2, 0.5, 1.0])
+def test_a_finger_with_hinges_bends_to_its_pole(metarig: Any, share: float) -> None:
+    """Its knuckle is free, and turned over lets hinges bend to the wrong side."""
+    (item,) = add(metarig, "f_index.02.L", use_finger=True)
+    pull(metarig, item, share * Vector((-0.024, -0.003, 0.035)))
+    assert item.state == "REACHED"
+    now = shown(metarig, ["f_index.01.L", "f_index.02.L", item.subtarget, item.pole_subtarget])
+    root, joint, tip, pole = (matrix.translation for matrix in now.values())
+    axis = (tip - root).normalized()
+    bend, to_pole = ((end - root) - axis * (end - root).dot(axis) for end in (joint, pole))
+    assert bend.angle(to_pole) < 0.1
+
+
 FK_ARM = ["upper_arm_fk.L", "forearm_fk.L", "MCH-hand_fk.L"]
 FK_LEG = ["thigh_fk.L", "shin_fk.L", "MCH-foot_fk.L"]
 
