@@ -116,6 +116,18 @@ def fk_control(armature: bpy.types.Object, name: str) -> str:
     return control if control in pose_bones(armature) else ""
 
 
+def own_control(armature: bpy.types.Object, name: str) -> str:
+    """Return the control that a bone of the metarig has for itself, empty if it has none.
+
+    Limbs have one for FK, fingers one with the name of the bone.
+
+    Args:
+        armature: The generated rig.
+        name: The name of the bone in the metarig.
+    """
+    return fk_control(armature, name) or (name if name in pose_bones(armature) else "")
+
+
 def fk_joint(armature: bpy.types.Object, control: str) -> str:
     """Return the bone that carries an FK control at its joint, or the control itself.
 

@@ -225,10 +225,10 @@ class _Joint:
 def _joint(armature: bpy.types.Object, name: str, end: Vector | None) -> _Joint | None:
     rig = skeleton_of(armature)
     bone = rig.index[name]
-    if rig.parents[bone] < 0:
-        return None
     head = rig.rest(bone).head_local
-    before = head - rig.rest(rig.parents[bone]).head_local
+    # Mechanisms put bones under controls, at the same joint.
+    above = (rig.rest(i).head_local for i in reversed(rig.chain_up(bone)[:-1]))
+    before = next((way for way in (head - start for start in above) if way.length > 0.0), Vector())
     after = (Vector(end_of(rig, bone)) if end is None else end) - head
     if before.length == 0.0 or after.length == 0.0:
         return None

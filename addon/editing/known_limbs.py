@@ -15,7 +15,7 @@ from fabrik_solver.motion.anatomy import Limb as Found
 
 from ..blender.access import pose_bones
 from ..blender.character import Character, character_of, generated_character
-from ..blender.rigify import fk_control, fk_joint, fk_switch, original_name
+from ..blender.rigify import fk_control, fk_joint, fk_switch, original_name, own_control
 from ..blender.skeleton import Skeleton, skeleton_of
 from .helpers import Controls, is_helper
 
@@ -105,6 +105,27 @@ class Body:
                 candidates[limb] = candidates.get(limb, False) or is_end
         return next(iter(candidates.items())) if len(candidates) == 1 else None
 
+    def finger_at(self, bone: str) -> Limb | None:
+        """Return the controls of the finger or toe of a generated rig that a bone belongs to."""
+        index = self._index(bone)
+        known = self._at(index) if self.is_generated else None
+        if known is None or not known[1]:
+            return None
+        ends = {limb.end for limb, _ in self.limbs}
+        way = [index]
+        while (above := self._parent(way[0])) not in ends and self._control(above):
+            way.insert(0, above)
+        while len(below := [i for i in self._children(way[-1]) if self._control(i)]) == 1:
+            way += below
+        controls = [self._control(i) for i in way]
+        if index in ends or len(controls) < 2 or not all(controls):
+            return None
+        line = [self.rig.names[i] for i in self.rig.chain_up(self.rig.index[controls[-1]])]
+        return Limb(tuple(line[line.index(controls[0]) :])) if set(controls) <= set(line) else None
+
+    def _control(self, index: int) -> str:
+        return own_control(self.armature, self.character.names[index]) if index >= 0 else ""
+
     def _index(self, bone: str) -> int:
         """Return the index of a bone of the armature in the character; -1 if it belongs to none."""
         names = self.character.names
@@ -124,7 +145,7 @@ class Body:
                     return limb, True
                 if i in (*anatomical.carriers, *anatomical.bones):
                     # A helper of its own, as one that twists, means it; a chain does not.
-                    is_alone = self._parent(index) == i in anatomical.bones and not self._has_child(
+                    is_alone = self._parent(index) == i in anatomical.bones and not self._children(
                         index
                     )
                     return (limb, False) if i == index or is_alone else None
@@ -138,8 +159,8 @@ class Body:
     def _parent(self, index: int) -> int:
         return self.character.bones[index].parent
 
-    def _has_child(self, index: int) -> bool:
-        return any(bone.parent == index for bone in self.character.bones)
+    def _children(self, index: int) -> list[int]:
+        return [i for i, bone in enumerate(self.character.bones) if bone.parent == index]
 
     def _beside(self, index: int) -> int:
         """Return the bone of the body that a helper lies beside; -1 if there is none.

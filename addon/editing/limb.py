@@ -11,6 +11,7 @@ from fabrik_solver.motion.anatomy import words_of
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
 from ..blender.limbs import is_end_by_shape, limb_length
+from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of
 from ..plan import planner
 from .flexion import next_in_limb
@@ -46,11 +47,15 @@ def _find(body: Body, bone: str, is_literal: bool) -> tuple[Limb, bool]:
     known = body.limb_at(bone)
     if known is not None and not (is_literal and bone not in (*known[0].bones, known[0].hand)):
         return _controlling(armature, known[0]), known[1]
+    finger = body.finger_at(bone) if is_literal else None
+    if finger is not None:
+        return finger, False
     # The shape of a trunk may be that of a limb.
     ends = _ends(rig, by_shape=not body.limbs)
     limb, is_hand = _find_any(rig, rig.index[bone], is_literal, ends)
     hips = body.character.anatomy.hips
-    if len(limb.bones) < 2 or (hips >= 0 and bone == body.character.names[hips]):
+    is_trunk = hips >= 0 and bone == body.character.names[hips]
+    if len(limb.bones) < 2 or is_trunk or (body.is_generated and _has_mechanism(armature, limb)):
         raise ProblemError(
             "“{bone}” is not part of a limb: click a hand, a foot, or a bone of the chain",
             bone=bone,
@@ -68,6 +73,12 @@ def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
     hand = controller_of(armature, limb.hand) if limb.hand else ""
     is_child = hand and rig.parents[rig.index[hand]] == rig.index[sources[-1]]
     return Limb(tuple(way[way.index(sources[0]) :]), hand if is_child else "", limb.kind)
+
+
+def _has_mechanism(armature: bpy.types.Object, limb: Limb) -> bool:
+    """Return whether constraints pose bones of a limb, as those between controls of a face."""
+    bones = [pose_bones(armature)[name] for name in limb.bones]
+    return any(any(active_constraints(bone)) for bone in bones)
 
 
 def _find_any(

@@ -209,10 +209,16 @@ def refuse_unseen(armature: bpy.types.Object, limb: Limb) -> None:
 def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:
     """Refuse bones that Blender's constraints or drivers pose.
 
+    A driver may pose what carries the next bone at its joint: that is where Rigify curls fingers.
+
+    Args:
+        armature: The armature.
+        bones: The names of the bones, root first.
+
     Raises:
         ProblemError: With the reason.
     """
-    for name in bones:
+    for name, after in zip(bones, (*bones[1:], ""), strict=True):
         for con in active_constraints(pose_bones(armature)[name]):
             if con.type == "IK" and con.target is not None:
                 raise ProblemError(
@@ -229,12 +235,23 @@ def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:
                     bone=name,
                     constraint=con.name,
                 )
-        if animation.has_driver(armature, pose_bones(armature)[name], "rotation"):
+        if is_driven(armature, name) and not (after and _carries(armature, name, after)):
             raise ProblemError(
                 "The rotation of “{bone}” has a driver: bake the animation and remove the driver "
                 "first, or set up other bones",
                 bone=name,
             )
+
+
+def is_driven(armature: bpy.types.Object, bone: str) -> bool:
+    """Return whether the rotation of a bone has a driver, which it keeps in a chain."""
+    return animation.has_driver(armature, pose_bones(armature)[bone], "rotation")
+
+
+def _carries(armature: bpy.types.Object, bone: str, after: str) -> bool:
+    """Return whether a bone carries another one at its joint, which is free to rotate there."""
+    here, there = (pose_bones(armature)[name].bone.head_local for name in (bone, after))
+    return (here - there).length == 0.0 and not is_driven(armature, after)
 
 
 def refuse_known(armature: bpy.types.Object, limb: Limb) -> None:

@@ -399,6 +399,7 @@ class ChainPlan(UnitPlan):
             does not count.
         start_source: Gives the pose to solve from, if it is continuous.
         joints: The limits of its joints.
+        driven: Those of its bones whose rotations have drivers, which they keep.
     """
 
     rig: Skeleton
@@ -431,6 +432,7 @@ class ChainPlan(UnitPlan):
     is_held_at: Callable[[float], bool] = never
     start_source: StartSource | None = None
     joints: Joints = field(default_factory=Joints)
+    driven: list[int] = field(default_factory=list)
 
     @property
     def name(self) -> str:

@@ -123,7 +123,14 @@ def _resolve_joints(chain: ChainPlan) -> None:
     for problem in map(joint_problem, bones):
         if problem:
             raise ProblemError(problem)
-    chain.joints = joints_of(bones, chain.bones)
+    if chain.motion is None:
+        # A driver has the last word on what it sets, so that the others have to do what is left.
+        chain.driven = [
+            index
+            for index, bone in zip(chain.bones, bones, strict=True)
+            if animation.has_driver(chain.rig.object, bone, "rotation")
+        ]
+    chain.joints = joints_of(bones, chain.bones, chain.driven)
 
 
 def _is_above(chain: ChainPlan, bone: int, point: Point | None) -> bool:
@@ -137,10 +144,20 @@ def _note_of_disturbance(chain: ChainPlan) -> str:
     """Return a note on drivers and native constraints that are applied after the solve."""
     bones = pose_bones(chain.rig.object)
     count = len(chain.rig.names)
+    driven = chain.driven
+    reaching = chain.bones[:-1] if chain.has_hand else chain.bones
+    # One bone alone reaches only what is as far away as its tip, and a hand has to be free to copy.
+    is_stuck = driven and (len({*reaching} - {*driven}) < 2 or not {*driven} <= {*reaching})
+    if is_stuck:
+        return msg(
+            "The rotation of “{bone}” has a driver, which the chain leaves as it is: remove the "
+            "driver, or choose other bones",
+            bone=chain.rig.names[driven[-1]],
+        )
     for i in chain.bones:
         bone = bones[chain.rig.names[i]]
         others = [channel_of(KINDS[slot // count])[0] for slot in chain.more if slot % count == i]
-        for channel in ("rotation", *others):
+        for channel in others if chain.motion is None else ("rotation", *others):
             if animation.has_driver(chain.rig.object, bone, channel):
                 return msg(
                     "The {channel} of “{bone}” has a driver, which is applied after the "

@@ -7,7 +7,7 @@ whenever the armature may have changed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, pi
 from typing import Any, NamedTuple
@@ -68,15 +68,28 @@ class Joints:
         return limits, stiffness
 
 
-def joints_of(bones: Sequence[Any], indices: Sequence[int]) -> Joints:
-    """Return the joints of a chain's pose bones, which have no `joint_problem`."""
-    joints: list[FabrikJoint] = [bone.fabrik_joint for bone in bones]
-    if not any(joint.limit_type != "NONE" or joint.stiffness for joint in joints):
+def joints_of(bones: Sequence[Any], indices: Sequence[int], rigid: Collection[int] = ()) -> Joints:
+    """Return the joints of a chain.
+
+    Args:
+        bones: Its pose bones, which have no `joint_problem`.
+        indices: The indices of these.
+        rigid: Of these indices, those of bones that keep their FK pose.
+    """
+    joints: list[FabrikJoint | None] = [
+        None if index in rigid else bone.fabrik_joint
+        for bone, index in zip(bones, indices, strict=True)
+    ]
+    if all(joint and joint.limit_type == "NONE" and not joint.stiffness for joint in joints):
         return Joints()
     return Joints(
-        [_limit(joint) for joint in joints],
-        [within_limits(joint, "stiffness") for joint in joints],
-        [(i, indices[i]) for i, joint in enumerate(joints) if joint.limit_type == "BLENDER"],
+        [joint and _limit(joint) for joint in joints],
+        [within_limits(joint, "stiffness") if joint else 1.0 for joint in joints],
+        [
+            (i, indices[i])
+            for i, joint in enumerate(joints)
+            if joint and joint.limit_type == "BLENDER"
+        ],
     )
 
 

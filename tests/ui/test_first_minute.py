@@ -19,6 +19,8 @@ HANDS = {
 
 HEADS = {"metarig": "lid.T.L", "generated": "head", "knight": "head", "human": "DEF-head"}
 
+FINGERS = {"metarig": "f_index.02.L", "generated": "f_index.02.L", "human": "DEF-f_index.02.L"}
+
 FILES = {"knight": "kaykit_knight.glb", "human": "m2m_human-addon-animations.glb"}
 
 PIE = {"look": "9", "walk": "3", "bake": "1", "remove": "2"}
@@ -124,6 +126,30 @@ def test_an_arm_with_a_pole_is_added_moved_switched_baked_and_removed(minute):
     assert minute.took() == 1
     assert window.ask(f"len({minute.rig}.data.bones)") == bones - 2, "its controls go with it"
     minute.shown("removed")
+
+
+def test_a_finger_bends_by_a_click_in_the_redo_panel(minute):
+    if minute.kind not in FINGERS:
+        pytest.skip("it has no fingers")
+    window, items = minute.window, minute.items
+    window.ask(f"look_at(middle({minute.name!r}, {FINGERS[minute.kind]!r}), 1.0, 25, 12)")
+    window.ask("remember('stage')")
+    window.settled()
+    minute.click(FINGERS[minute.kind])
+    minute.key("ctrl+shift+i")
+    window.until(f"len({items}) == 1")
+    arm = window.ask(f"{items}[0].bone")
+    window.click_in_redo_panel(8)
+    window.until(f"len({items}) == 1 and {items}[0].bone != {arm!r}")
+    assert FINGERS[minute.kind].partition(".")[0] in window.ask(f"{items}[0].bone")
+    window.until(f"{items}[0].state == 'REACHED'")
+    minute.shown("finger")
+    tip = f"list(middle({minute.name!r}, {items}[0].bone))"
+    before = window.ask(tip)
+    window.move((700, 300))  # The panel that was opened is at the lower left.
+    minute.move()
+    window.until(f"{tip} != {before}")
+    minute.shown("finger-moved")
 
 
 def test_a_head_looks_at_a_control(minute):

@@ -94,16 +94,7 @@ class TestAddingLimbs:
         window.until(f"{SELECTED} == [{HAND!r}]")
         window.key("ctrl+shift+i")
         window.until(f"{COUNT} == 1")
-        closed = window.settled()
-        left, top, _, height = window.ask("box('HUD')")
-        window.click((left + 12, top + height / 2))
-        window.drawn(closed, window.ask("box('HUD')"), CHANGED // 4)
-        window.settled()
-        left, top, width, _ = window.ask("box('HUD')")
-
-        # It is the third row below the title.
-        scale = window.ask("bpy.context.preferences.system.ui_scale")
-        window.click((left + 0.6 * width, top + 88 * scale))
+        window.click_in_redo_panel(3)
 
         window.until(f"{COUNT} == 2")
         bones = window.ask(f"[item.bone for item in {RIG}.fabrik.constraints]")
@@ -124,16 +115,7 @@ class TestAddingLimbs:
             True,
         ]
         assert (animator.actions, window.ask(SELECTED)) == (2, [f"{HAND} IK"])
-        closed = window.settled()
-        left, top, _, height = window.ask("box('HUD')")
-        window.click((left + 12, top + height / 2))
-        window.drawn(closed, window.ask("box('HUD')"), CHANGED // 4)
-        window.settled()
-        left, top, width, height = window.ask("box('HUD')")
-
-        # Finger is the eighth row below the title.
-        scale = window.ask("bpy.context.preferences.system.ui_scale")
-        window.click((left + 0.6 * width, top + 198 * scale))
+        window.click_in_redo_panel(8)
 
         last = FINGER.replace("2", "3")
         window.until(f"{COUNT} == 1 and {item}.bone == {last!r}")

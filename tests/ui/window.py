@@ -35,6 +35,9 @@ Box = Sequence[float]
 SCREEN = (0, 0, WIDTH, HEIGHT)
 
 
+REDRAWN = 500
+"""How many pixels differ at least once a panel has opened."""
+
 HIGH = 8
 """No button is less high, in pixels."""
 
@@ -184,6 +187,17 @@ class Window:
         typed = self.settled()
         self.key("Return")
         self.drawn(typed, SCREEN, 10_000)
+
+    def click_in_redo_panel(self, row: int) -> None:
+        """Open the panel of the last operation with a click, and click a row below its title."""
+        closed = self.settled()
+        left, top, _, height = self.ask("box('HUD')")
+        self.click((left + 12, top + height / 2))
+        self.drawn(closed, self.ask("box('HUD')"), REDRAWN)
+        self.settled()
+        left, top, width, _ = self.ask("box('HUD')")
+        scale = self.ask("bpy.context.preferences.system.ui_scale")
+        self.click((left + 0.6 * width, top + 22 * (row + 1) * scale))
 
     def type(self, text: str) -> None:
         """Type a text."""

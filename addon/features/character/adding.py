@@ -45,7 +45,7 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
         )
     count = part.chain_count if part.kind in LIMBS else part.chain_count - 1
     above = bones[part.bone].parent_recursive[:count]
-    limbs.refuse_posed(armature, [bone.name for bone in (bones[part.bone], *above)])
+    limbs.refuse_posed(armature, [bone.name for bone in (*reversed(above), bones[part.bone])])
 
 
 def add_constraint(armature: bpy.types.Object, part: FabrikPart) -> None:

@@ -205,7 +205,7 @@ def _snap(
     indices = [cast(int, index_of(armature, part)) for part in parts if part not in heads]
     for part in heads:
         _snap_look_target(armature, part, span)
-    return snap_to_fk(armature, indices, span) if indices else SnapResult([], 0.0, "")
+    return snap_to_fk(armature, indices, span) if indices else SnapResult(0.0, "")
 
 
 def _snap_look_target(armature: bpy.types.Object, part: FabrikPart, span: Span) -> None:

@@ -13,7 +13,7 @@ from ...blender.skeleton import skeleton_of
 from ...editing.controls import uneditable_problem
 from ...editing.known_limbs import Limb
 from ...editing.limb import find_limbs, other_limb
-from ...editing.limb_adding import LimbOptions, add_limbs
+from ...editing.limb_adding import LimbOptions, add_limbs, is_driven
 from ...settings.definitions import defined
 from ...settings.properties import settings
 from ...ui.adding import tip_refusal
@@ -150,7 +150,8 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             is_limitable,
             self.bend == "FLIPPED",
         )
-        known = evidence_of(armature, [name for limb in limbs for name in limb.bones[1:]])
+        below = [name for limb in limbs for name in limb.bones[1:] if not is_driven(armature, name)]
+        known = evidence_of(armature, below)
         indices, more = add_limbs(armature, limbs, options)
         self.told = joined(". ", [*filter(None, [told(known, options.flip)]), *more])
         store(self.told)

@@ -10,6 +10,7 @@ import bpy
 from ...blender.errors import ProblemError
 from ...blender.messages import Message, msg
 from ...settings.definitions import defined
+from ...settings.properties import settings
 from ...ui.choosing import WHICH_ITEMS, chosen, shown_range
 from ...ui.layout import Layout
 from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
@@ -88,7 +89,9 @@ class Spanning(Working):
         finally:
             manager.progress_end()
         self.severity = "WARNING" if done.problem or done.left_out else "INFO"
-        return done, self._report_text(context.scene, span, done)
+        names = [settings(armature).constraints[index].name for index in indices]
+        snapped = named([name for name in names if name not in done.left_out])
+        return done, self._report_text(context.scene, span, done, snapped)
 
     def _span(
         self,
@@ -126,12 +129,14 @@ class Spanning(Working):
         return Span(tuple(frames), True, True, self.switches, tell)
 
     def done(self, names: Message) -> Message:
-        """Return the first part of the report, with the names of what was changed."""
+        """Return the first part of the report, with the names of the constraints."""
         raise NotImplementedError
 
-    def _report_text(self, scene: bpy.types.Scene, span: Span, done: SnapResult) -> str:
+    def _report_text(
+        self, scene: bpy.types.Scene, span: Span, done: SnapResult, names: Message
+    ) -> str:
         """Return the report with the difference between the poses."""
-        text = self.done(named(done.written))
+        text = self.done(names)
         if span.is_range:
             text += msg(" at {count} frames", count=len(span.frames))
         elif span.is_keyed:

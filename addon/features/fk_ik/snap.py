@@ -47,14 +47,12 @@ class SnapResult(NamedTuple):
     """The result of a snap.
 
     Attributes:
-        written: Names of the changed objects or bones.
         difference: Largest distance between the two poses, in world space.
         problem: Why they differ and how to fix it; empty if they do not.
         left_out: Names of the constraints that could not be snapped.
         reason: Why the first one of these could not; empty if there is none.
     """
 
-    written: list[str]
     difference: float
     problem: str
     left_out: Sequence[str] = ()

@@ -296,8 +296,7 @@ def snap_to_fk(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
                     key_influence(armature, index, span, is_on=True)
         with full_influence(armature, indices):
             difference, problem = compared(snap.chains, span, expected, snap.why)
-    names = dict.fromkeys(control.owner.name for control in snap.controls)
-    return SnapResult(list(names), difference, problem)
+    return SnapResult(difference, problem)
 
 
 def _start(chain: ChainPlan, indices: Sequence[int]) -> int:

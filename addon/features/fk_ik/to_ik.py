@@ -95,8 +95,7 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
         other, reason = compared(
             chains, span, expected, lambda _, is_rounded: ROUNDED if is_rounded else WHY_NOT_IK
         )
-    bones = dict.fromkeys(bone for bone, _ in channels)
-    return SnapResult(list(bones), max(difference, other), problem or reason)
+    return SnapResult(max(difference, other), problem or reason)
 
 
 def _shown(

@@ -47,7 +47,8 @@ def sole_contact(probe: Probe, place: Vec, points: Sequence[Vec]) -> SoleContact
     up = probe.up
     near = probe.under(add(place, points[0]))
     if near is None:
-        return None
+        # Where one end is over a wall, as the riser of a step, the foot stands on the other one.
+        return sole_contact(probe, place, points[1:]) if len(points) > 1 else None
     if len(points) == 1:
         tilt = tilt_of(near.normal, up, probe.most) if probe.turns else ORIGIN
         turned = rotate(turn_of(tilt), points[0])

@@ -421,8 +421,7 @@ saving.save = save_on_full_disk
 @pytest.mark.skipif(
     bool(bpy.app.binary_path), reason="Blender itself is killed by a file beyond the limit"
 )
-@pytest.mark.parametrize("share", [0.2, 0.95])
-@pytest.mark.parametrize("is_compressed", [True, False])
+@pytest.mark.parametrize(("is_compressed", "share"), [(True, 0.2), (False, 0.95)])
 def test_a_full_disk_is_said_and_the_output_stays(blend, tmp_path_factory, is_compressed, share):
     bpy.ops.wm.open_mainfile(filepath=str(blend))
     bpy.ops.wm.save_mainfile(compress=is_compressed)
@@ -603,13 +602,14 @@ def test_forged_heads_of_a_part_are_refused(blend, part, capfd):
         assert sentence in refused(blend, part, capfd)
 
 
-@pytest.mark.parametrize("size", [1 << 20, 1 << 31, 1 << 62])
-def test_a_part_that_unpacks_to_gigabytes_is_not_unpacked(blend, part, size, capfd):
-    work = zlib.compressobj(9)
+def test_a_part_that_unpacks_to_gigabytes_is_not_unpacked(blend, part, capfd):
+    work = zlib.compressobj(1)
     bomb = b"".join([*(work.compress(bytes(1 << 20)) for _ in range(1 << 10)), work.flush()])
-    head = part.read_bytes()[:5] + struct.pack("<Q", size)
-    part.write_bytes(head + bomb + struct.pack("<I", zlib.crc32(head + bomb)))
-    assert "not a part of a bake" in refused(blend, part, capfd)
+    start = part.read_bytes()[:5]
+    for size in (1 << 20, 1 << 31, 1 << 62):
+        head = start + struct.pack("<Q", size)
+        part.write_bytes(head + bomb + struct.pack("<I", zlib.crc32(head + bomb)))
+        assert "not a part of a bake" in refused(blend, part, capfd)
 
 
 NPZ = {

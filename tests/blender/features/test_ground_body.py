@@ -303,6 +303,24 @@ def test_the_hip_does_not_squat_on_stairs(empty_file: None) -> None:
     assert sum(after) / len(after) > sum(before) / len(before) - 0.03
 
 
+@pytest.mark.parametrize("shift", [0.0, 0.07, 0.14, 0.21, 0.28])
+def test_a_foot_whose_ball_is_over_a_riser_stands_on_the_step(
+    shift: float, empty_file: None
+) -> None:
+    """Risers of 4 cm, as steep as walls, one of which is below each step of one foot."""
+    rig = make_body()
+    set_up(rig)
+    go(LAST)
+    low = tip_world(rig, "Hips", use_tail=False).z
+    xs = [-2.0 + 0.04 * i for i in range(200)]
+    ys = [-1.0, 0.0, 1.0]
+    put_on_ground(rig, make_terrain("Ground", xs, ys, lambda x, y: stairs(x + shift, y)))
+    assert states(rig) == {"REACHED"} and messages(rig) == {""}
+    go(LAST)
+    place = tip_world(rig, "Hips", use_tail=False)
+    assert place.z - low > stairs(place.x + shift, 0.0) - 0.16
+
+
 @pytest.mark.parametrize("terrain", TERRAINS)
 def test_the_recipe_on_a_full_capture(terrain: str, empty_file: None) -> None:
     """The steps of the recipe “From a captured walk to an edited one”, with chest and hands."""

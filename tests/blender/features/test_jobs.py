@@ -48,9 +48,19 @@ def elsewhere(monkeypatch, tmp_path):
 @pytest.fixture
 def blend(empty_file, tmp_path):
     """A file with a chain that reaches, and three free chains that are not simulated yet."""
+    return saved(tmp_path, Arm="FABRIK", A="FOLLOW", B="FOLLOW", C="FOLLOW")
+
+
+@pytest.fixture
+def arms(empty_file, tmp_path):
+    """A file with two chains that reach, so that no process has to simulate."""
+    return saved(tmp_path, Arm="FABRIK", Other="FABRIK")
+
+
+def saved(tmp_path, **solvers):
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = 1, END
-    for name, solver in (("Arm", "FABRIK"), ("A", "FOLLOW"), ("B", "FOLLOW"), ("C", "FOLLOW")):
+    for name, solver in solvers.items():
         rig = make_chain(4, name)
         target = make_empty(f"{name} Target")
         for frame in range(1, END + 1, 3):
@@ -100,20 +110,20 @@ def test_the_file_is_that_of_a_single_process(blend, elsewhere, capfd):
     ]
 
 
-def test_some_constraints_and_a_part_are_recorded_so_as_well(blend, elsewhere, capfd):
-    part = blend.with_name("arm.part")
-    words = [str(blend), "--constraint", "Arm/Arm IK", "--jobs", "2"]
+def test_some_constraints_and_a_part_are_recorded_so_as_well(arms, elsewhere, capfd):
+    part = arms.with_name("arm.part")
+    words = [str(arms), "--constraint", "Arm/Arm IK", "--jobs", "2"]
     assert command.run([*words, "--part", str(part)]) == 0
     assert [words[-2:] for words in elsewhere if "--part" in words] == 2 * [
         ["--constraint", "Arm/Arm IK"]
     ]
-    merged, single = blend.with_name("merged.blend"), blend.with_name("single.blend")
+    merged, single = arms.with_name("merged.blend"), arms.with_name("single.blend")
     assert command.run([*words[:-2], "--merge", str(part), "--output", str(merged)]) == 0
     assert command.run([*words[:-2], "--output", str(single)]) == 0
     assert contents(merged) == contents(single)
 
 
-def test_the_proof_plays_a_sample_as_that_of_a_single_process_does(blend, elsewhere, monkeypatch):
+def test_the_proof_plays_a_sample_as_that_of_a_single_process_does(arms, elsewhere, monkeypatch):
     from addon.features.bake import bake as baking
 
     played = []
@@ -123,26 +133,26 @@ def test_the_proof_plays_a_sample_as_that_of_a_single_process_does(blend, elsewh
         return (yield from recording.record(scene, layer, selections, frames))
 
     monkeypatch.setattr(baking, "record", record)
-    assert command.run([str(blend), "--jobs", "2"]) == 0
+    assert command.run([str(arms), "--jobs", "2"]) == 0
     assert played == [8]
-    part = blend.with_name("whole.part")
-    assert command.run([str(blend), "--jobs", "2", "--part", str(part)]) == 0
-    assert command.run([str(blend), "--merge", str(part)]) == 0
+    part = arms.with_name("whole.part")
+    assert command.run([str(arms), "--jobs", "2", "--part", str(part)]) == 0
+    assert command.run([str(arms), "--merge", str(part)]) == 0
     assert played == [8, END], "another machine may have recorded a part"
 
 
-def test_there_are_no_more_processes_than_frames(blend, elsewhere):
-    words = [str(blend), "--end", "2", "--jobs", "8", "--constraint", "Arm IK"]
+def test_there_are_no_more_processes_than_frames(arms, elsewhere):
+    words = [str(arms), "--end", "2", "--jobs", "8", "--constraint", "Arm IK"]
     assert command.run(words) == 0
     assert len([words for words in elsewhere if "--part" in words]) == 2
 
 
-def test_what_a_process_says_when_it_fails_is_said(blend, elsewhere, monkeypatch, capfd):
+def test_what_a_process_says_when_it_fails_is_said(arms, elsewhere, monkeypatch, capfd):
     monkeypatch.setattr(jobs, "_run_all", spoiled(jobs._run_all))
     capfd.readouterr()
-    assert command.run([str(blend), "--jobs", "2"]) == command.INVALID
+    assert command.run([str(arms), "--jobs", "2"]) == command.INVALID
     assert "There is no constraint “Nobody”" in capfd.readouterr().err
-    assert [path.name for path in blend.parent.glob("*")] == ["shot.blend"]
+    assert [path.name for path in arms.parent.glob("*")] == ["shot.blend"]
 
 
 def spoiled(run_all):

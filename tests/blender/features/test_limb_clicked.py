@@ -279,6 +279,19 @@ def test_the_visible_hand_of_a_metarig(metarig: Any) -> None:
     assert item.bone == "f_middle.03.L"
 
 
+@pytest.mark.parametrize("share", [0.2, 0.5, 1.0])
+def test_a_finger_with_hinges_bends_to_its_pole(metarig: Any, share: float) -> None:
+    """Its knuckle is free, and turned over lets hinges bend to the wrong side."""
+    (item,) = add(metarig, "f_index.02.L", use_finger=True)
+    pull(metarig, item, share * Vector((-0.024, -0.003, 0.035)))
+    assert item.state == "REACHED"
+    now = shown(metarig, ["f_index.01.L", "f_index.02.L", item.subtarget, item.pole_subtarget])
+    root, joint, tip, pole = (matrix.translation for matrix in now.values())
+    axis = (tip - root).normalized()
+    bend, to_pole = ((end - root) - axis * (end - root).dot(axis) for end in (joint, pole))
+    assert bend.angle(to_pole) < 0.1
+
+
 FK_ARM = ["upper_arm_fk.L", "forearm_fk.L", "MCH-hand_fk.L"]
 FK_LEG = ["thigh_fk.L", "shin_fk.L", "MCH-foot_fk.L"]
 
@@ -292,6 +305,15 @@ def test_every_bone_of_a_generated_limb_means_its_controls(rigify: Any) -> None:
         assert meant(rigify, name) == FK_ARM[:2]
     for name in ("foot_ik.L", "foot_fk.L", "foot_heel_ik.L", "toe_fk.L", "DEF-toe.L"):
         assert meant(rigify, name) == FK_LEG
+
+
+@pytest.mark.parametrize("clicked", ["eyes", "lip.B", "spine_fk.001", "tongue.002", "torso"])
+def test_controls_of_no_limb_of_a_generated_rig_are_named_as_they_were_clicked(
+    rigify: Any, clicked: str
+) -> None:
+    """And not the bones of the mechanism between them, which nobody sees."""
+    click(rigify, clicked)
+    refuses(bpy.ops.fabrik.limb_add, saying=f"“{clicked}” is not part of a limb: click a hand")
 
 
 @pytest.mark.parametrize("clicked", ["hand_ik.L", "foot_ik.R", "upper_arm_fk.R"])
@@ -332,6 +354,55 @@ def test_a_generated_limb_that_is_stretched_stays(
     assert apart(before, shown(rigify, seen)) < 2e-3
 
 
+FINGER = ["f_index.01.L", "MCH-f_index.02_drv.L", "f_index.02.L", "MCH-f_index.03_drv.L"]
+
+
+@pytest.mark.parametrize("curl", [1.0, 0.8])
+@pytest.mark.parametrize("clicked", ["f_index.01_master.L", "DEF-f_index.02.L", "f_index.01.L.001"])
+def test_a_finger_of_a_generated_rig_keeps_its_curl_and_reaches(
+    rigify: Any, clicked: str, curl: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its master control curls, by drivers, stays; the controls after that do the rest."""
+    from addon.features.constraint import limb
+
+    told: list[str] = []
+    monkeypatch.setattr(limb, "store", told.append)
+    rigify.pose.bones["f_index.01_master.L"].scale.y = curl
+    update()
+    before = shown(rigify)
+    (item,) = add(rigify, clicked, use_finger=True)
+    assert "f_index.02.L" in told[0] and "MCH-" not in told[0]
+    assert chain(rigify, item) == [*FINGER, "f_index.03.L"]
+    assert (item.state, item.message) == ("REACHED", "")
+    assert apart(before, {name: shown(rigify)[name] for name in before}) < 1e-4
+    hinged = [b.name for b in rigify.pose.bones if b.fabrik_joint.limit_type == "HINGE"]
+    assert hinged == ["f_index.02.L", "f_index.03.L"]
+    for way in ((0.0, 0.0, 0.02), (-0.01, 0.0, 0.01)):
+        pull(rigify, item, way)
+        assert item.state == "REACHED"
+        now = shown(rigify)
+        tip = now["DEF-f_index.03.L"] @ Vector((0, rigify.data.bones["f_index.03.L"].length, 0))
+        assert (tip - now[item.subtarget].translation).length < 1e-5
+        for above, name in ((FINGER[0], FINGER[1]), (FINGER[2], FINGER[3])):
+            turns = [one[above].inverted() @ one[name] for one in (before, now)]
+            assert apart(*({name: turn.to_3x3()} for turn in turns)) < 1e-4
+
+
+def test_a_finger_of_a_generated_rig_is_switched_and_baked_without_moving(rigify: Any) -> None:
+    (item,) = add(rigify, "f_index.02.L", use_finger=True)
+    pull(rigify, item, (0.0, 0.0, 0.02))
+    seen = [bone.name for bone in rigify.data.bones if bone.name.startswith("DEF-")]
+    before = shown(rigify, seen)
+    for influence in (0.0, 1.0):
+        assert bpy.ops.fabrik.switch() == {"FINISHED"}
+        update()
+        assert item.influence == influence
+        assert apart(before, shown(rigify, seen)) < 1e-4
+    assert bpy.ops.fabrik.bake(which="ARMATURE", frame_start=1, frame_end=2) == {"FINISHED"}
+    update()
+    assert not item.enabled and apart(before, shown(rigify, seen)) < 1e-4
+
+
 def test_controls_are_named_as_an_animator_calls_the_limb(rigify: Any) -> None:
     (item,) = add(rigify, "hand_ik.L")
     assert (item.name, item.subtarget, item.pole_subtarget) == (
@@ -348,12 +419,13 @@ def test_controls_are_named_as_an_animator_calls_the_limb(rigify: Any) -> None:
     ("clicked", "control"), [("hand_ik.L", "hand_fk.L"), ("toe_fk.R", "foot_fk.R")]
 )
 def test_in_fk_the_control_that_is_seen_is_selected(
-    rigify: Any, clicked: str, control: str
+    rigify: Any, clicked: str, control: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     rigify.data.collections_all["MCH"].is_visible = False
     (item,) = add(rigify, clicked)
     assert item.bone.startswith("MCH-")
     assert bpy.ops.fabrik.switch() == {"FINISHED"}
+    assert f"Switched to FK: “{item.name}”, with keys" in capfd.readouterr().out
     assert [bone.name for bone in bpy.context.selected_pose_bones] == [control]
     assert rigify.data.bones.active.name == control
     update()

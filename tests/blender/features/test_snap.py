@@ -379,7 +379,7 @@ def warning(operator, **settings) -> str:
     said = []
     cls = getattr(snap, operator)
     before = cls._report_text
-    cls._report_text = lambda self, scene, span, done: (
+    cls._report_text = lambda self, scene, span, done, names: (
         said.append((self.severity, done.problem)) or "Done"
     )
     try:
@@ -869,8 +869,9 @@ def test_two_constraints_for_one_target_are_told_apart(arm) -> None:
 
 
 def test_bones_that_drivers_set_are_refused(arm) -> None:
-    arm.pose.bones["B0"].driver_add("rotation_quaternion", 1).driver.expression = "0.2"
-    assert_refuses(bpy.ops.fabrik.snap_to_ik, "The rotation of “B0” is driven", arm)
+    arm.fabrik.constraints[0].use_stretch = True
+    arm.pose.bones["B0"].driver_add("scale", 1).driver.expression = "1.2"
+    assert_refuses(bpy.ops.fabrik.snap_to_ik, "The scale of “B0” is driven", arm)
 
 
 @pytest.mark.parametrize("operator", ("snap_to_fk", "snap_to_ik"))
@@ -978,8 +979,8 @@ def reported(**settings) -> tuple[str, str]:
     said = []
     before = operator._report_text
 
-    def text(self, scene, span, done) -> str:
-        said.append((self.severity, str(before(self, scene, span, done))))
+    def text(self, *given) -> str:
+        said.append((self.severity, str(before(self, *given))))
         return said[-1][1]
 
     operator._report_text = text
@@ -1051,7 +1052,7 @@ def test_what_cannot_be_snapped_is_left_out_and_named(empty_file, trouble, sayin
     before = list(bad.location)
     kind, said = reported(which="ALL", **frames)
     assert kind == "WARNING"
-    assert "Snapped “Good” to the FK pose" in said and ". Left out “Bad Arm”. " in said
+    assert "Snapped “Good Arm” to the FK pose" in said and ". Left out “Bad Arm”. " in said
     assert saying in said
     if ranged:
         go(4)

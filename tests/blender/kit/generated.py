@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,13 +26,22 @@ os._exit(0)  # With Rigify loaded, wheels of Blender 4 crash or hang at their en
 """
 
 
+KEPT = Path(__file__).resolve().parents[3] / "build" / "rigify"
+"""Where rigs are kept, which take up to eight seconds each, for other processes and later runs."""
+
+
 @cache
 def generated_file(kind: str, is_generated: bool = True) -> bytes:
     """Return a file with a metarig, and its rig if it is to be generated; empty without Rigify.
 
-    It is made once, in another process.
+    It is made once for a version of Blender, in another process.
     """
-    with TemporaryDirectory() as folder:
+    made_by = f"{bpy.app.version_string} {bpy.app.build_hash!r} {kind} {is_generated} {GENERATE}"
+    kept = KEPT / f"{sha256(made_by.encode()).hexdigest()[:16]}.blend"
+    if kept.exists():
+        return kept.read_bytes()
+    KEPT.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=KEPT) as folder:
         blend, script = Path(folder) / "rigify.blend", Path(folder) / "generate.py"
         script.write_text(
             GENERATE.format(path=str(blend), kind=kind, is_generated=is_generated), encoding="utf-8"
@@ -39,7 +49,10 @@ def generated_file(kind: str, is_generated: bool = True) -> bytes:
         options = ["--background", "--factory-startup", "--python"]
         start = [bpy.app.binary_path, *options] if bpy.app.binary_path else [sys.executable]
         subprocess.run([*start, str(script)], check=True, capture_output=True, timeout=300)
-        return blend.read_bytes() if blend.exists() else b""
+        content = blend.read_bytes() if blend.exists() else b""
+        if content:
+            blend.replace(kept)
+        return content
 
 
 def generated_rig(kind: str, folder: Path) -> bpy.types.Object:

@@ -95,7 +95,7 @@ def partly_keyed():
 
 def driven():
     """A number of one bone follows the target, a whole quaternion of another the frame."""
-    rig = make_chain(mode="XYZ")
+    rig = make_chain(5, mode="XYZ")
     target = moving_target()
     rig.pose.bones["B2"].rotation_mode = "QUATERNION"
     curve = rig.driver_add('pose.bones["B1"].rotation_euler', 0)
@@ -109,7 +109,7 @@ def driven():
         variable = curve.driver.variables.new()
         variable.targets[0].id = target
         variable.targets[0].data_path = f"location[{i % 3}]"
-    add_constraint(rig, "B2", target)
+    add_constraint(rig, "B4", target)
     return [rig]
 
 
@@ -282,17 +282,36 @@ def test_what_is_reported_is_what_is_seen(rigs):
                 assert (item.state == "REACHED") == (error < 1e-3)
 
 
-def test_driver_that_undoes_the_solution_is_said(empty_file):
-    """A driver has the last word on its channel: the tip can be elsewhere than was solved."""
+def test_a_bone_with_a_driver_keeps_it_and_the_others_reach(empty_file):
+    """A driver has the last word on its channel, so that solving it would miss the target."""
     rig = driven()[0]
+    item = rig.fabrik.constraints[0]
+    for frame in (FRAME, 1, 13):
+        go(frame)
+        assert item.message == "" and item.error < 1e-3
+        assert tip_error(rig, "B4", bpy.data.objects["Target"]) == pytest.approx(
+            item.error, abs=1e-5
+        )
+    item.enabled = False
     go(FRAME)
-    assert "“B1” has a driver" in rig.fabrik.constraints[0].message
+    alone = evaluated(rig).pose.bones["B1"].matrix_basis.copy()
+    item.enabled = True
+    go(FRAME)
+    assert evaluated(rig).pose.bones["B1"].matrix_basis == alone
+
+
+def test_a_chain_says_if_drivers_leave_too_few_bones(empty_file):
+    rig = driven()[0]
+    item = rig.fabrik.constraints[0]
+    item.bone, item.chain_count = "B2", 3
+    go(FRAME)
+    assert "“B2” has a driver, which the chain leaves" in item.message
 
     rig.driver_remove('pose.bones["B1"].rotation_euler', 0)
     rig.driver_remove('pose.bones["B2"].rotation_quaternion')
     go(3)
 
-    assert rig.fabrik.constraints[0].message == ""
+    assert item.message == ""
     assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
 
 

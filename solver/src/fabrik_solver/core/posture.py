@@ -194,7 +194,6 @@ class ChainInput:
         joints: The heads and the tip under the FK pose, in armature space.
         constrained: The same for the solver with limits; empty without limits, stiffness and bias.
         bias: Which bones turn more, from -1 for those near the root to 1 for those near the tip.
-        is_only_biased: Whether there is bias, but no limit and no stiffness.
         channels: The FK pose of each bone.
         rest_bend: Side to which a straight chain bends, in the root bone's own axes.
         hand: The tip bone, if it can be oriented: the last one of the chain, or its child with its
@@ -214,7 +213,6 @@ class ChainInput:
         "channels",
         "constrained",
         "hand",
-        "is_only_biased",
         "is_started",
         "joints",
         "limb",
@@ -231,7 +229,6 @@ class ChainInput:
     joints: tuple[Vec, ...]
     constrained: list[ConstrainedBone]
     bias: float
-    is_only_biased: bool
     channels: Sequence[Local]
     rest_bend: Vec | None
     hand: ConstrainedBone | None
@@ -326,7 +323,6 @@ class ChainInput:
         self._axes = posed
         self._chain = None
         self.constrained = []
-        self.is_only_biased = bias != 0.0 and not any(limits) and not any(stiffness)
         if bias != 0.0 or any(limits) or any(stiffness):
             for i, link in enumerate(links):
                 at = links[i - 1].arm if i else ORIGIN

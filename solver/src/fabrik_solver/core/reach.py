@@ -98,7 +98,10 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
         linkage, starts, near_enough, tolerance * size, not chain.is_started
     )
     rotations = [quat_compatible(bone.rotation, bone.given) for bone in constrained]
-    if chain.is_only_biased and not chain.is_started and posture.goal.pole is not None:
+    first, goal = constrained[0], posture.goal
+    # Turning the first bone about the way to the target is nothing to the joints after it.
+    is_free = len(constrained) > 1 and first.limit is None and first.stiffness == 0.0
+    if is_free and not chain.is_started and goal.pole is not None and not goal.is_hint:
         rotations = _facing_pole(posture, chain, rotations)
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
     state: State = posture.state  # With softness it may be out of reach all the same.
