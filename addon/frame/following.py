@@ -11,9 +11,16 @@ from collections.abc import Sequence
 from math import cbrt, tau
 from typing import Any, cast
 
-from fabrik_solver import Frame, frame_in, inverse
-from fabrik_solver.core.bones import in_local_space, out_of_local_space, squared
-from fabrik_solver.core.euler import euler_matrix, euler_pair
+from fabrik_solver import (
+    Frame,
+    euler_matrix,
+    euler_pair,
+    frame_in,
+    in_local_space,
+    inverse,
+    out_of_local_space,
+    squared,
+)
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Mat3,
