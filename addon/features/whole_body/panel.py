@@ -58,10 +58,11 @@ class FABRIK_PT_whole_body(SidebarPanel, bpy.types.Panel):
             row = box.row(align=True)
             name = pinned_bone(armature, pin) or pin.bone
             row.label(text=name, translate=False, icon="PINNED")
-            row.prop(pin, "kind", text="")
-            _draw_frames(row, armature, pin, name)
             free = row.operator("fabrik.pin", text="", icon="X")
             free.bone, free.kind, free.armature = name, "NONE", armature.name
+            row = box.row(align=True)
+            row.prop(pin, "kind", text="")
+            _draw_frames(row, armature, pin, name)
         active: Any = context.active_pose_bone
         shown = next((pin for pin in pins if active is not None and pin.bone == active.name), None)
         options = layout.column()
