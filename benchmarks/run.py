@@ -46,6 +46,7 @@ SECTIONS = {
     "bodies": "characters",
     "rigify": "characters",
     "holds": "characters",
+    "whole_body": "whole_body",
     "armatures": "crowds",
     "overlay": "idle",
     "memory": "idle",

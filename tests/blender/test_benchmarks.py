@@ -48,6 +48,7 @@ TITLES = (
     "Long shots",
     "Bodies",
     "Rigify",
+    "Whole body",
     "Armatures",
     "Overlay",
     "Memory",
