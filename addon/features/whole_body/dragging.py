@@ -344,6 +344,7 @@ class WholeBodyDrag:
         """Restore the FK pose of the start of the drag, and the pin of the bone."""
         if pin_kind(self.object, self.name) != self._pin_kind:
             set_pin(self.object, self.name, self._pin_kind)
+        self._placed.restore()
         self._restore()
         self._restore_switches()
 

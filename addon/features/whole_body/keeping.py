@@ -29,6 +29,7 @@ from .settings import (
     NONE,
     PLACE,
     POSING,
+    FabrikPin,
     pin_kind,
     pin_of,
     pins_of,
@@ -114,24 +115,52 @@ def pins_problem(armature: bpy.types.Object) -> str:
     return ""
 
 
+PLACED = ("frames", "influence", "location", "rotation")
+"""The settings of a pin that are lost when it is removed, besides those of the tool."""
+
+
 class DraggedPlace:
-    """The place of a pin whose bone is dragged, which goes along."""
+    """The place of a pin whose bone is dragged, which goes along.
+
+    Pins are removed and added meanwhile, so that none is held on to.
+    """
 
     def __init__(self, armature: bpy.types.Object, bone: str) -> None:
-        """Take the bone; without a place nothing happens."""
-        has_place = pin_kind(armature, bone) != NONE and pin_of(armature, bone).frames == PLACE
-        self._pin = pin_of(armature, bone) if has_place else None
-        self._start = vector(self._pin.location) if self._pin else ORIGIN
+        """Take the bone; unless its pin has a place, nothing happens."""
+        self._armature, self._bone = armature, bone
+        pin = self._pin()
+        self._start = ORIGIN if pin is None else vector(pin.location)
+        self._before = {} if pin is None else {name: _copied(pin, name) for name in PLACED}
+
+    def _pin(self) -> FabrikPin | None:
+        if pin_kind(self._armature, self._bone) == NONE:
+            return None
+        pin = pin_of(self._armature, self._bone)
+        return pin if pin.frames == PLACE else None
 
     def move_by(self, displacement: Vec) -> None:
         """Move it in world space, relative to the start."""
-        if self._pin is not None:
-            self._pin.location = add(self._start, displacement)
+        pin = self._pin()
+        if pin is not None:
+            pin.location = add(self._start, displacement)
 
     def key(self) -> None:
         """Key it if Auto Keying is on."""
-        if self._pin is not None:
-            auto_key(self._pin, "location")
+        pin = self._pin()
+        if pin is not None:
+            auto_key(pin, "location")
+
+    def restore(self) -> None:
+        """Give the pin back what it had at the start; it is there again."""
+        if self._before:
+            pin = pin_of(self._armature, self._bone)
+            for name, value in self._before.items():
+                setattr(pin, name, value)
+
+
+def _copied(pin: FabrikPin, name: str) -> object:
+    value = getattr(pin, name)
+    return value if isinstance(value, str | float) else tuple(value)
 
 
 class Baked:

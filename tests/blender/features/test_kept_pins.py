@@ -15,6 +15,7 @@ from rigs import channels_bits, evaluated, go, pose_bits, shown_bits, update
 from addon.features.whole_body.dragging import WholeBodyDrag
 from addon.features.whole_body.keeping import pins_problem
 from addon.features.whole_body.roles import roles_of
+from addon.features.whole_body.settings import pin_kind
 
 FEET = ("Foot.L", "Foot.R")
 HAND = "Hand.L"
@@ -218,6 +219,27 @@ def test_dragging_a_bone_that_keeps_its_place_moves_the_place(walker: Any) -> No
     go(12)
     go(8)
     assert (head_of(walker, HAND) - start - way).length < 1e-4
+
+
+def test_a_pin_that_is_freed_while_it_is_dragged_is_back_when_that_is_cancelled(
+    walker: Any,
+) -> None:
+    go(7)
+    pin(HAND, frames="PLACE")
+    go(9)
+    before, place = pose_bits(walker), tuple(walker.fabrik.pins[HAND].location)
+    drag = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), walker, HAND)
+    drag.move_by((0.1, 0.0, 0.1))
+    for kind in ("BOTH", "NONE"):
+        drag.next_pin()
+        drag.move_by((0.15, 0.0, 0.2))
+        update()
+        assert pin_kind(walker, HAND) == kind
+    drag.cancel()
+    update()
+    one = walker.fabrik.pins[HAND]
+    assert (one.kind, one.frames, tuple(one.location)) == ("LOCATION", "PLACE", place)
+    assert pose_bits(walker) == before
 
 
 def test_dragging_another_bone_leaves_the_place(walker: Any) -> None:
