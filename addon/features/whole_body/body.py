@@ -151,8 +151,8 @@ class Body:
     # Where the bones are
 
     def joint_of(self, bone: int) -> int:
-        """Return the index of the joint that moves a bone."""
-        while bone not in self._index:
+        """Return the index of the joint that moves a bone of the body."""
+        while bone not in self._index and bone >= 0:
             bone = self.carriers.of(bone)
         return self._index[bone]
 

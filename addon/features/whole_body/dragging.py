@@ -176,7 +176,7 @@ class WholeBodyDrag:
             )
             wanted.append(Wanted(pin.bone, goal))
         wanted += self._targets({one.bone for one in wanted})
-        index = posed.rig.index
+        index = {posed.rig.names[bone]: bone for bone in posed.bones}
         goals = {one.bone for one in wanted if one.goal.rotation is not None} | {self._bone}
         if roles.head in index and index[roles.head] not in goals:
             wanted.append(self._soft(index[roles.head], FULL, GAZE))

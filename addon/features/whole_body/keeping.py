@@ -51,6 +51,7 @@ def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
     Raises:
         ProblemError: If its body cannot be posed; nothing has changed then.
     """
+    planner.discard_if_outdated()  # Bones may have been renamed since.
     pin = pin_of(armature, bone)
     before, roles = pin.frames, roles_of(armature)
     pin.location, pin.rotation = shown_place(armature, bone, roles)

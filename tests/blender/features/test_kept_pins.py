@@ -202,6 +202,16 @@ def test_a_renamed_bone_stays_pinned(walker: Any) -> None:
     assert (head_of(walker, "Palm.L") - place).length < 1e-5
 
 
+def test_bones_that_were_just_renamed_are_pinned(walker: Any) -> None:
+    go(5)
+    for name in ("Head", "Hips", "Chest"):
+        walker.data.bones[name].name = f"{name}.old"
+    pin(HAND, frames="PLACE")
+    place = head_of(walker, HAND)
+    go(8)
+    assert (head_of(walker, HAND) - place).length < 1e-5
+
+
 def test_dragging_a_bone_that_keeps_its_place_moves_the_place(walker: Any) -> None:
     go(7)
     pin(HAND, frames="PLACE")

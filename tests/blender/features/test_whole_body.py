@@ -456,6 +456,23 @@ def test_a_drag_by_what_is_no_number_is_refused(sample: Any) -> None:
     assert channels_bits(sample) == before
 
 
+def test_a_head_that_hangs_on_nothing_is_left_where_it_is(
+    sample: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bpy.ops.object.mode_set(mode="EDIT")
+    ball = sample.data.edit_bones.new("Ball")
+    ball.head, ball.tail = (1.0, 0.0, 0.0), (1.0, 0.0, 0.2)
+    bpy.ops.object.mode_set(mode="POSE")
+    update()
+    pin_feet(sample)
+    roles = roles_of(sample)
+    roles.head = roles.chest = "Ball"
+    monkeypatch.setattr("addon.features.whole_body.dragging.roles_of", lambda *_: roles)
+    start = head_of(sample, roles.hips)
+    drag(sample, roles.hips, Vector((0.0, 0.05, -0.1)))
+    assert (head_of(sample, roles.hips) - start - Vector((0.0, 0.05, -0.1))).length < 1e-4
+
+
 def test_a_drag_is_one_undo_step(sample: Any) -> None:
     pin_feet(sample)
     bpy.ops.ed.undo_push(message="before")
