@@ -74,7 +74,7 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
         "Pin", "What of the bone is pinned", items=KIND_ITEMS, options={"SKIP_SAVE"}
     )
     frames: str = defined(
-        "Frames", "When the bone is pinned", items=FRAMES_ITEMS, options={"SKIP_SAVE"}
+        "When Pinned", "When the bone is pinned", items=FRAMES_ITEMS, options={"SKIP_SAVE"}
     )
     armature: str = defined(
         "Armature",

@@ -73,7 +73,9 @@ class FabrikPin(bpy.types.PropertyGroup):
         **WEIGHTS,
     )
 
-    frames: str = fixed("Frames", "When the bone is pinned", items=FRAMES_ITEMS, in_presets=False)
+    frames: str = fixed(
+        "When Pinned", "When the bone is pinned", items=FRAMES_ITEMS, in_presets=False
+    )
     influence: float = animated(
         "Influence",
         "How far the bone goes to its place from where the animation has it. Key it to pin the "
