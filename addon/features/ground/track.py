@@ -22,6 +22,7 @@ from fabrik_solver.core.vectors import (
     dot,
     mat_apply,
     orthonormalize,
+    quat_inverse,
     quat_of,
     quat_product,
     rotate,
@@ -216,8 +217,8 @@ class TrackMaker:
                 self._grounds.append(under)
             number = self._grounds.index(under)
         leg = sub(point_in(undone, seen.root), local)
-        turn = quat_product(inverse_turn(turn_of_frame(now)), seen.turn)
-        up = rotate(inverse_turn(seen.turn), seen.up)
+        turn = quat_product(quat_inverse(turn_of_frame(now)), seen.turn)
+        up = rotate(quat_inverse(seen.turn), seen.up)
         flexion = mat_apply(undone[0], seen.flexion)
         self.samples.append(
             Sample(number, local, step, seen.height, leg, turn, end_step, up, flexion)
@@ -234,8 +235,3 @@ def turn_of_frame(frame: Frame) -> Quat:
     """Return the rotation of a space, none if its axes are degenerate."""
     axes = orthonormalize(frame[0])
     return QUAT_IDENTITY if axes is None else quat_of(axes)
-
-
-def inverse_turn(turn: Quat) -> Quat:
-    """Return the inverse of a rotation."""
-    return (turn[0], -turn[1], -turn[2], -turn[3])

@@ -14,6 +14,7 @@ from fabrik_solver.core.vectors import (
     dot,
     mat_columns,
     quat_about,
+    quat_inverse,
     quat_matrix,
     quat_product,
     rotate,
@@ -45,7 +46,7 @@ def between(first: Frame, second: Frame, share: float) -> Frame:
         share: How far it is.
     """
     start, end = _rotation(first), _rotation(second)
-    w, x, y, z = quat_product(end, (start[0], -start[1], -start[2], -start[3]))
+    w, x, y, z = quat_product(end, quat_inverse(start))
     if w < 0.0:  # The short way round.
         w, x, y, z = -w, -x, -y, -z
     size = sqrt(x * x + y * y + z * z)

@@ -17,6 +17,7 @@ from fabrik_solver.core.vectors import (
     mat_apply,
     orthonormalize,
     quat_angle,
+    quat_inverse,
     quat_of,
     quat_product,
 )
@@ -291,8 +292,7 @@ class WholeBodyDrag:
 
     def _in_world(self, change: Quat) -> Quat:
         """Return a rotation of the space of the armature in world space."""
-        w, x, y, z = self._turn
-        return quat_product(quat_product(self._turn, change), (w, -x, -y, -z))
+        return quat_product(quat_product(self._turn, change), quat_inverse(self._turn))
 
     def confirm(self) -> str:
         """Keep the pose, and key it if auto-keying is on; return a note, which is empty here.

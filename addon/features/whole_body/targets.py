@@ -20,6 +20,7 @@ from fabrik_solver.core.vectors import (
     add,
     mat_apply,
     orthonormalize,
+    quat_inverse,
     quat_of,
     quat_product,
     rotate,
@@ -163,8 +164,7 @@ class MovedControl:
         values = zip(self._location, there, locks, strict=True)
         self._owner.location = [old if is_locked else new for old, new, is_locked in values]
         if self._turns:
-            w, x, y, z = self.axes
-            own = quat_product(quat_product((w, -x, -y, -z), change), self.axes)
+            own = quat_product(quat_product(quat_inverse(self.axes), change), self.axes)
             self._rotation.write(quat_product(self._rotation.turn, own))
 
     def restore(self) -> None:

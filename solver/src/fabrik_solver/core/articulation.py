@@ -19,6 +19,7 @@ from .vectors import (
     dot,
     length,
     quat_exp,
+    quat_inverse,
     quat_log,
     quat_product,
     quat_unit,
@@ -299,8 +300,7 @@ class Articulation:
             heads.append(head)
             if self.moving[index]:
                 now = quat_product(carried, pose.turns[index])
-                w, x, y, z = joint.axes
-                change = quat_product(now, (w, -x, -y, -z))
+                change = quat_product(now, quat_inverse(joint.axes))
                 axes.append(now)
             else:
                 axes.append(carried)
@@ -356,8 +356,7 @@ class Articulation:
             return turn
         wanted = quat_product(joint.rotation, turn)
         allowed = joint.limit.nearest(wanted)
-        w, x, y, z = joint.rotation
-        return quat_unit(quat_product((w, -x, -y, -z), allowed))
+        return quat_unit(quat_product(quat_inverse(joint.rotation), allowed))
 
     def stiffness_of(self, index: int) -> float:
         """Return the stiffness of a joint against what it does not share."""
@@ -379,8 +378,7 @@ class Articulation:
         """Return what a joint takes of the swing of the one it follows, in its own axes."""
         joint = self.joints[index]
         ratio = joint.share / (1.0 - joint.share)
-        w, x, y, z = joint.axes
-        across = quat_product((w, -x, -y, -z), self.joints[joint.follows].axes)
+        across = quat_product(quat_inverse(joint.axes), self.joints[joint.follows].axes)
         return scaled(rotate(across, swing), ratio)
 
 

@@ -26,6 +26,7 @@ from .vectors import (
     mat_product,
     quat_about,
     quat_exp,
+    quat_inverse,
     quat_product,
     quat_unit,
     rotate,
@@ -403,7 +404,7 @@ def _twisted(
     """
     along = unit(bone.arm)
     arm = unit(child.arm)
-    wanted = unit(rotate(_undone(rotation), way))
+    wanted = unit(rotate(quat_inverse(rotation), way))
     if along is None or arm is None or wanted is None:
         return rotation
     rest = child.bone.rest
@@ -608,7 +609,3 @@ def _pulled(bone: ConstrainedBone) -> bool:
 
 def _cosine(a: Quat, b: Quat) -> float:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
-
-
-def _undone(rotation: Quat) -> Quat:
-    return (rotation[0], -rotation[1], -rotation[2], -rotation[3])

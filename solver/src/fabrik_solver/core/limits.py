@@ -17,6 +17,7 @@ from .vectors import (
     add_product,
     length,
     quat_about,
+    quat_inverse,
     quat_product,
     rotate,
     scaled,
@@ -186,7 +187,7 @@ class Cone(Limit):
         self.swing_z = swing_z
         self.twist = twist
         self.centre = centre
-        self.back = (centre[0], -centre[1], -centre[2], -centre[3])
+        self.back = quat_inverse(centre)
 
     def nearest(self, rotation: Quat) -> Quat:
         """Return the rotation with its swing and its twist clamped."""

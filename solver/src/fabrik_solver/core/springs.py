@@ -6,12 +6,14 @@ from typing import Final, final
 from .articulation import SOFT, Articulation, Placement, WholeBodyGoal
 from .vectors import (
     ORIGIN,
+    QUAT_IDENTITY,
     Quat,
     Vec,
     add,
     cross,
     dot,
     length,
+    quat_inverse,
     quat_log,
     quat_product,
     rotate,
@@ -99,10 +101,7 @@ class Spring:
         if goal.location is not None:
             start = body.inward(goal.point)
             self._location = _near(start, body.inward(goal.location))
-        self._rotation = (1.0, 0.0, 0.0, 0.0)
-        if rotation is not None:
-            w, x, y, z = rotation
-            self._rotation = (w, -x, -y, -z)
+        self._rotation = QUAT_IDENTITY if rotation is None else quat_inverse(rotation)
         self.strength = 0.0
         self.place = ORIGIN
         self.miss = ORIGIN

@@ -18,6 +18,7 @@ from .vectors import (
     mat_determinant,
     mat_product,
     quat_compatible,
+    quat_inverse,
     quat_matrix,
     quat_product,
     rotate_about,
@@ -88,8 +89,8 @@ def _twist(limb: ChainInput, frames: list[Frame], hand: ConstrainedBone, wanted:
     axis = unit(inverse_direction(inherited, bone))
     if axis is None:
         return 0.0
-    w, x, y, z = hand.given
-    w, x, y, z = quat_product(quat_compatible(wanted, hand.given), (w, -x, -y, -z))
+    back = quat_inverse(hand.given)
+    w, x, y, z = quat_product(quat_compatible(wanted, hand.given), back)
     along = dot((x, y, z), axis)
     # Twist is undefined at a swing of π: take 0.
     angle = 2.0 * atan2(along, w) if w * w + along * along > 1e-18 else 0.0
