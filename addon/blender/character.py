@@ -100,15 +100,19 @@ def nearest_axis(direction: Vector, names: Iterable[str]) -> str:
     return max(names, key=lambda name: Vector(AXES[name]).dot(direction))
 
 
-def character_of(armature: bpy.types.Object) -> Character:
+def character_of(armature: bpy.types.Object, up_axis: str = "") -> Character:
     """Recognize the character of an armature, from its rest pose and the object's orientation.
 
     If the rest pose is not that of a figure that stands, as in many captures, frames of its
     animation are looked at as well. Up is as for `standing_character`. If that shows no figure that
     stands, as for a character that lies down, the Z and Y axes are tried.
+
+    Args:
+        armature: The armature.
+        up_axis: Its axis that points up; that which does so now if it is empty.
     """
-    if _recognized is None:
-        return _looked_at(armature, (_up_axis(armature), "Z", "Y"))
+    if _recognized is None or up_axis:
+        return _looked_at(armature, (up_axis or _up_axis(armature), "Z", "Y"))
     key = (armature.session_uid, tuple(cast(bpy.types.Armature, armature.data).bones.keys()))
     if key not in _recognized:
         _recognized[key] = _looked_at(armature, (_up_axis(armature), "Z", "Y"))

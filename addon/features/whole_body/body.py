@@ -45,6 +45,7 @@ from fabrik_solver.core.whole_body import (
     WholeBodyPose,
 )
 
+from ...blender.skeleton import Skeleton
 from ...editing.posing import fixed, limited
 from .carriers import Carriers
 from .roles import Roles
@@ -80,7 +81,10 @@ class BodyBone:
     """What of a bone of a body is the same in all of its poses.
 
     Attributes:
-        is_joint: Whether it does not simply go along with the bone that carries it.
+        carrier: The bone that carries it; -1 if none does.
+        inherits: Whether it rotates with that.
+        is_joint: Whether it does not simply go along with it.
+        is_end: Whether it is dragged and pinned at its head, and not at its tail.
         bends: Whether it rotates by itself.
         limit: The limit of its joint; None if it has none.
         locks: The axes that it must not rotate about.
@@ -92,7 +96,10 @@ class BodyBone:
         after: The bone at whose head its mass ends; -1 for its tail.
     """
 
+    carrier: int
+    inherits: bool
     is_joint: bool
+    is_end: bool
     bends: bool
     limit: Limit | None
     locks: Sequence[int]
@@ -108,7 +115,6 @@ class Body:
 
     Attributes:
         rig: The skeleton.
-        carriers: What carries its bones.
         bones: The bones, parents first; the first one moves the body.
         joints: Those that rotate.
         can_move: Whether the first one can change its location.
@@ -117,7 +123,7 @@ class Body:
 
     def __init__(
         self,
-        carriers: Carriers,
+        rig: Skeleton,
         bones: Mapping[int, BodyBone],
         frames: Mapping[int, Frame],
         locals_: Mapping[int, Local],
@@ -128,7 +134,7 @@ class Body:
         """Take a pose.
 
         Args:
-            carriers: What carries the bones.
+            rig: The skeleton.
             bones: The bones, parents first.
             frames: Their frames, in the space of the armature.
             locals_: Their channels.
@@ -136,7 +142,7 @@ class Body:
             can_move: Whether the first one can change its location.
             clavicle: The share of clavicles in the rotation of arms.
         """
-        self.rig, self.carriers = carriers.rig, carriers
+        self.rig = rig
         self.bones = [*bones]
         self.root = self.bones[0]
         self.joints = [bone for bone, facts in bones.items() if facts.is_joint]
@@ -152,13 +158,22 @@ class Body:
 
     def joint_of(self, bone: int) -> int:
         """Return the index of the joint that moves a bone of the body."""
-        while bone not in self._index and bone >= 0:
-            bone = self.carriers.of(bone)
+        while bone not in self._index:
+            bone = self._facts[bone].carrier
         return self._index[bone]
 
     def head(self, bone: int) -> Vec:
         """Return the head of a bone in the pose, in the space of the armature."""
         return self._frames[bone][1]
+
+    def point_of(self, bone: int) -> Vec:
+        """Return the point of a bone that is dragged or pinned, in the space of the armature."""
+        end = ORIGIN if self._facts[bone].is_end else (0.0, self.rig.bone(bone).length, 0.0)
+        return point_in(self._frames[bone], end)
+
+    def in_bone(self, bone: int, point: Vec) -> Vec:
+        """Return a point of the armature in the space of a bone."""
+        return point_in(inverse(self._frames[bone]), point)
 
     def axes(self, bone: int) -> Quat:
         """Return the rotation of a bone in the pose, in the space of the armature."""
@@ -166,7 +181,7 @@ class Body:
 
     def _end(self, bone: int) -> Vec:
         """Return the end of a bone: the head of the next one of the body, or else its tail."""
-        after = next((i for i in self.bones if self.carriers.of(i) == bone), -1)
+        after = next((i for i in self.bones if self._facts[i].carrier == bone), -1)
         if after >= 0:
             return self._frames[after][1]
         return point_in(self._frames[bone], (0.0, self.rig.bone(bone).length, 0.0))
@@ -193,11 +208,11 @@ class Body:
             if limit is None:
                 limit, turn = hinge, quat_about(hinge.axis, angle)
         return WholeBodyJoint(
-            -1 if bone == self.root else self.joint_of(self.carriers.of(bone)),
+            -1 if bone == self.root else self.joint_of(facts.carrier),
             self._frames[bone][1],
             self._axes[bone],
             is_free=is_free and bone == self.root and self.can_move,
-            inherits=self.carriers.turns(bone),
+            inherits=facts.inherits,
             stiffness=facts.stiffness,
             limit=limit,
             rotation=turn,
@@ -219,7 +234,7 @@ class Body:
         """Return the hinge of an elbow or knee in its own axes, and its angle, 0 for straight."""
         axis = rotate(quat_inverse(self._locals[bone].rotation), flexion)
         about = rotate(self._axes[bone], axis)
-        upper = self.joints[self.joint_of(self.carriers.of(bone))]
+        upper = self.joints[self.joint_of(self._facts[bone].carrier)]
         head = self._frames[bone][1]
         before, after = sub(head, self._frames[upper][1]), sub(self._end(bone), head)
         before, after = (sub(way, scaled(about, dot(way, about))) for way in (before, after))
@@ -271,7 +286,7 @@ class Body:
                 missed.append(ORIGIN)
                 continue
             expected, _ = self.placed(pose, one.bone, goal.point)
-            own = point_in(inverse(self._frames[one.bone]), goal.point)
+            own = self.in_bone(one.bone, goal.point)
             missed.append(sub(expected, point_in(frame(one.bone), own)))
         return missed
 

@@ -62,8 +62,12 @@ def facts_of(
         bends = bone in posed or not any(active_constraints(owner))
     is_hinge = bends and name in roles.hinges
     stiff: float = owner.fabrik_joint.stiffness
+    inherits = carriers.turns(bone)
     return BodyBone(
-        bone == root or bends or not carriers.turns(bone),
+        carriers.of(bone),
+        inherits,
+        bone == root or bends or not inherits,
+        name in roles.ends,
         bends,
         limit_of(owner),
         rotation.locks,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import dist
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import bpy
 from mathutils import Vector
@@ -12,6 +12,8 @@ from mathutils import Vector
 from fabrik_solver.core.vectors import ORIGIN, Quat, Vec, add
 
 from ...blender.access import pose_bones, rest_bone
+from ...blender.axes import AXES
+from ...blender.character import nearest_axis
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key, set_keys
 from ...blender.rotation import channel_of, channel_values, continuous, mode_of
@@ -21,7 +23,7 @@ from ...editing.playing import finish, play, returning, updated
 from ...frame.solving import solve_armatures
 from ...plan import planner
 from ...plan.bend_side import stored_flexion
-from .kept import KeptBody, kept_body
+from .kept import KeptBody, kept_body, refusal_of
 from .roles import Roles, roles_of
 from .settings import (
     ANIMATION,
@@ -30,6 +32,7 @@ from .settings import (
     PLACE,
     POSING,
     FabrikPin,
+    body_settings,
     pin_kind,
     pin_of,
     pins_of,
@@ -52,16 +55,20 @@ def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
         ProblemError: If its body cannot be posed; nothing has changed then.
     """
     planner.discard_if_outdated()  # Bones may have been renamed since.
-    pin = pin_of(armature, bone)
-    before, roles = pin.frames, roles_of(armature)
+    pin, own, roles = pin_of(armature, bone), body_settings(armature), roles_of(armature)
+    before = _copied(pin), own.up_axis
     pin.location, pin.rotation = shown_place(armature, bone, roles)
+    own.up_axis = nearest_axis(Vector(roles.up), AXES)
     pin.frames = frames
     if frames == POSING:
         return []
     try:
-        kept_body(skeleton_of(armature))
+        body = kept_body(skeleton_of(armature))
+        if body is not None and body.refusal:
+            raise ProblemError(body.refusal)
     except ProblemError:
-        pin.frames = before
+        _paste(pin, before[0])
+        own.up_axis = before[1]
         raise
     _remember(armature, roles)
     others = [one for one in pins_of(armature) if one.bone != bone and one.frames != POSING]
@@ -78,9 +85,9 @@ def shown_place(armature: bpy.types.Object, name: str, roles: Roles) -> tuple[Ve
     """Return where a bone is shown: the point that is pinned, and its rotation, in world space."""
     shown = armature.evaluated_get(updated())
     bone: Any = pose_bones(shown)[name]
-    end = bone.head if name in roles.ends else bone.tail
     _, turn, _ = (shown.matrix_world @ bone.matrix).decompose()
-    return vector(shown.matrix_world @ end), (turn.w, turn.x, turn.y, turn.z)
+    place = shown.matrix_world @ roles.pinned_end(bone)
+    return vector(place), (turn.w, turn.x, turn.y, turn.z)
 
 
 def _remember(armature: bpy.types.Object, roles: Roles) -> None:
@@ -98,7 +105,12 @@ def _remember(armature: bpy.types.Object, roles: Roles) -> None:
 
 
 def planned_body(armature: bpy.types.Object) -> KeptBody | None:
-    """Return the body of an armature in the present plan, if bones are pinned while it plays."""
+    """Return the body of an armature that the present plan poses, None if there is none."""
+    body = _planned(armature)
+    return None if body is None or body.refusal else body
+
+
+def _planned(armature: bpy.types.Object) -> KeptBody | None:
     plan = planner.known()
     units = () if plan is None else plan.units_of.get(armature.session_uid, ())
     return next((unit for unit in units if isinstance(unit, KeptBody)), None)
@@ -106,18 +118,8 @@ def planned_body(armature: bpy.types.Object) -> KeptBody | None:
 
 def pins_problem(armature: bpy.types.Object) -> str:
     """Return why the pins of an armature do not count while it plays; empty if they do."""
-    body = planned_body(armature)
-    if body is not None:
-        return body.problem
-    try:
-        kept_body(skeleton_of(armature))
-    except ProblemError as problem:
-        return str(problem)
-    return ""
-
-
-PLACED = ("frames", "influence", "location", "rotation")
-"""The settings of a pin that are lost when it is removed, besides those of the tool."""
+    body = _planned(armature)
+    return refusal_of(armature) if body is None else body.problem
 
 
 class DraggedPlace:
@@ -131,7 +133,7 @@ class DraggedPlace:
         self._armature, self._bone = armature, bone
         pin = self._pin()
         self._start = ORIGIN if pin is None else vector(pin.location)
-        self._before = {} if pin is None else {name: _copied(pin, name) for name in PLACED}
+        self._before = {} if pin is None else _copied(pin)
 
     def _pin(self) -> FabrikPin | None:
         if pin_kind(self._armature, self._bone) == NONE:
@@ -154,17 +156,26 @@ class DraggedPlace:
     def restore(self) -> None:
         """Give the pin back what it had at the start; it is there again."""
         if self._before:
-            pin = pin_of(self._armature, self._bone)
-            for name, value in self._before.items():
-                setattr(pin, name, value)
+            _paste(pin_of(self._armature, self._bone), self._before)
 
 
-def _copied(pin: FabrikPin, name: str) -> object:
-    value = getattr(pin, name)
-    return value if isinstance(value, str | float) else tuple(value)
+def _copied(pin: FabrikPin) -> dict[str, object]:
+    """Return what is lost of a pin when it is removed, besides the settings of the tool."""
+    place, rotation = tuple(pin.location), tuple(pin.rotation)
+    return {
+        "frames": pin.frames,
+        "influence": pin.influence,
+        "location": place,
+        "rotation": rotation,
+    }
 
 
-class Baked:
+def _paste(pin: FabrikPin, values: Mapping[str, object]) -> None:
+    for name, value in values.items():
+        setattr(pin, name, value)
+
+
+class Baked(NamedTuple):
     """The result of baking.
 
     Attributes:
@@ -172,8 +183,8 @@ class Baked:
         distance: How far a joint is from where it was at most, in world space.
     """
 
-    def __init__(self, bones: int, distance: float) -> None:
-        self.bones, self.distance = bones, distance
+    bones: int
+    distance: float
 
 
 def bake(scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armature: bpy.types.Object) -> Baked:
@@ -185,6 +196,8 @@ def bake(scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armature: bpy.types
     body = kept_body(skeleton_of(armature))
     if body is None:
         raise ProblemError("No bone is pinned at its place: there is nothing to bake")
+    if body.refusal:
+        raise ProblemError(body.refusal)
     frames = [*range(scene.frame_start, scene.frame_end + 1)]
     names = [body.rig.names[bone] for bone in body.bones]
 

@@ -7,15 +7,16 @@ there. So a frame depends on nothing but itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Final, NamedTuple
 
+import bpy
+
 from fabrik_solver import WHOLE, Frame, inverse, point_in
 from fabrik_solver.core.vectors import (
-    ORIGIN,
     QUAT_IDENTITY,
     Quat,
     Vec,
@@ -34,23 +35,29 @@ from fabrik_solver.core.whole_body import DRAGGED, PINNED, SOFT, WholeBodyGoal
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
+from ...blender.messages import msg
 from ...blender.relations import active_constraints
 from ...blender.rotation import LOCATION, ranges_of
+from ...blender.session import part
 from ...blender.skeleton import Point, Skeleton, vector
 from ...plan.bend_side import stored_flexion
 from ...plan.chain_plan import ChainPlan, Snapshot
 from ...plan.pre_pass import PrePassBone
 from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
+from ...settings.joint_limits import ik_settings
 from .body import Body, BodyBone, Wanted, bones_between, root_of
 from .carriers import Carriers
 from .facts import facts_of
-from .roles import Roles, roles_of
+from .roles import roles_of
 from .settings import BOTH, PLACE, POSING, FabrikPin, body_settings, pins_of
 
 KEPT: Final = {"hips": 1000.0, "chest": 1000.0, "head": 10.0}
 """How strictly parts of the body stay where the animation has them; the stiffness of a bone is 1.
 What a limb can do by itself it does, as people who hold a rail bend the arm and walk on."""
+
+
+Locks = tuple[object, ...]
 
 
 class KeptPin(NamedTuple):
@@ -59,7 +66,6 @@ class KeptPin(NamedTuple):
     Attributes:
         number: Its place in the list of pins.
         bone: The index of the bone.
-        is_end: Whether its head is pinned, and not its tail.
         is_oriented: Whether its rotation is pinned too.
         is_placed: Whether it goes to a place of its own, and is not where the animation has it.
         location_weights: How strictly its location is, along the axes of the armature.
@@ -68,7 +74,6 @@ class KeptPin(NamedTuple):
 
     number: int
     bone: int
-    is_end: bool
     is_oriented: bool
     is_placed: bool
     location_weights: Vec
@@ -94,12 +99,14 @@ class BodyInput(NamedTuple):
 
     Attributes:
         channels: Its FK pose, and what was solved of it before.
+        locks: The locks of its bones, and native limits (see `KeptBody.locks_now`).
         parent: The frame of its first bone's parent, in armature space.
         world: The frame of the armature in the world.
         places: The places of its pins that have one.
     """
 
     channels: tuple[object, ...]
+    locks: Locks
     parent: Frame
     world: Frame
     places: tuple[Place, ...]
@@ -110,29 +117,53 @@ class KeptBody(PrePassBone):
     """A body with bones that are pinned while the animation plays.
 
     Attributes:
-        carriers: What carries its bones.
-        facts: What is known of its bones, parents first.
+        within: Its bones, parents first.
+        facts: Returns what is known of a bone, as its locks and limits are now.
         pins: What is pinned.
         staying: The bones that stay where the animation has them, each with how strictly.
+        refusal: Why it cannot be solved while its bones have constraints; empty if it can.
         problem: Why it was not solved at the last update; empty if it was.
         clavicle: The share of clavicles in the rotation of arms.
     """
 
-    carriers: Carriers = field(kw_only=True)
-    facts: dict[int, BodyBone] = field(kw_only=True)
+    within: Sequence[int] = field(kw_only=True)
+    facts: Callable[[int], BodyBone] = field(kw_only=True)
     pins: Sequence[KeptPin] = field(kw_only=True)
     staying: Sequence[tuple[int, float]] = field(kw_only=True)
     clavicle: float = field(kw_only=True)
+    refusal: str = field(kw_only=True)
     problem: str = field(default="", kw_only=True)
+    _found: tuple[Locks, dict[int, BodyBone]] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Pose all of its joints, and the location of the first one if it may move."""
         super().__post_init__()
-        self.bones = [*self.facts]
+        self.bones = [*self.within]
         self.ranges = ranges_of(self.bones)
         # With a single pin, nothing holds the body that could be moved against it.
         if len(self.pins) > 1 and not _is_fixed(self.rig, self.bone):
             self.more = [self.rig.slot(LOCATION, self.bone)]
+
+    def locks_now(self) -> Locks:
+        """Return the locks of its bones, and the native limits of those that use them.
+
+        There is no notification of their changes.
+        """
+        bones: Any = pose_bones(self.rig.object)
+        found: list[object] = []
+        for name in [self.rig.names[bone] for bone in self.bones]:
+            bone = bones[name]
+            found += [bone.rotation_mode, bone.lock_rotations_4d, bone.lock_rotation_w]
+            found += [*bone.lock_rotation, *bone.lock_location]
+            if bone.fabrik_joint.limit_type == "BLENDER":
+                found.append(ik_settings(bone))
+        return tuple(found)
+
+    def _facts_with(self, locks: Locks) -> dict[int, BodyBone]:
+        """Return what is known of its bones with the locks of now."""
+        if self._found is None or self._found[0] != locks:
+            self._found = locks, {bone: self.facts(bone) for bone in self.bones}
+        return self._found[1]
 
     def needs(self) -> list[Point]:
         """Return the points that it needs: none but the parent of its first bone."""
@@ -148,6 +179,8 @@ class KeptBody(PrePassBone):
             return self._read(snapshot)
 
     def _read(self, snapshot: Snapshot) -> BodyInput | None:
+        if self.refusal:
+            raise ProblemError(self.refusal)
         rig, pose = self.rig, snapshot.poses[self.rig.uid]
         items = pins_of(snapshot.rigs[rig.uid])
         if self.pins[-1].number >= len(items):  # The copy was made before a pin was added.
@@ -155,8 +188,10 @@ class KeptBody(PrePassBone):
         places = tuple([_place_of(items[pin.number]) for pin in self.pins if pin.is_placed])
         if not any(place.influence for place in places):
             return None
+        beneath = pose.beneath(self.bones) if self.is_layered else None
         return BodyInput(
-            (*pose.fk_bits(self.ranges), pose.beneath(self.bones)),
+            (*pose.fk_bits(self.ranges), beneath),
+            self.locks_now(),
             WHOLE if self.root_parent < 0 else snapshot.frame(rig, self.root_parent),
             snapshot.world(rig.object, rig.uid),
             places,
@@ -186,11 +221,13 @@ class KeptBody(PrePassBone):
         rig, pose = self.rig, snapshot.poses[self.rig.uid]
         frames = {bone: snapshot.frame(rig, bone) for bone in self.bones}
         locals_ = {bone: pose.posed_local(bone) for bone in self.bones}
-        moves, carriers = bool(self.more), self.carriers
-        body = Body(carriers, self.facts, frames, locals_, inputs.parent, moves, self.clavicle)
+        root: Any = pose_bones(rig.object)[rig.names[self.bone]]
+        moves = bool(self.more) and not any(root.lock_location)
+        facts = self._facts_with(inputs.locks)
+        body = Body(rig, facts, frames, locals_, inputs.parent, moves, self.clavicle)
         try:
             to_armature = inverse(inputs.world)
-            wanted = self._wanted(body, frames, to_armature, inputs.places)
+            wanted = self._wanted(body, to_armature, inputs.places)
             solved = body.solve(body.solver(moves), wanted)
         except (ValueError, ArithmeticError):
             raise ProblemError(
@@ -201,19 +238,17 @@ class KeptBody(PrePassBone):
         given = {bone: local.rotation for bone, local in locals_.items()}
         turns = given | body.turned(solved)
         rotations = [n for bone in self.bones for n in quat_compatible(turns[bone], given[bone])]
-        locations = {self.bone: body.moved(solved)} if moves else NOTHING
+        moved = body.moved(solved) if moves else locals_[self.bone].location
+        locations = {self.bone: moved} if self.more else NOTHING
         return SolveResult(inputs, self.bones, rotations, (), NOTHING, locations)
 
-    def _wanted(
-        self, body: Body, frames: dict[int, Frame], to_armature: Frame, places: Sequence[Place]
-    ) -> list[Wanted]:
+    def _wanted(self, body: Body, to_armature: Frame, places: Sequence[Place]) -> list[Wanted]:
         """Return the goals, in the space of the armature."""
         wanted: list[Wanted] = []
         left = iter(places)
         turn = quat_of(orthonormalize(to_armature[0]) or quat_matrix(QUAT_IDENTITY))
         for pin in self.pins:
-            end = ORIGIN if pin.is_end else (0.0, self.rig.bone(pin.bone).length, 0.0)
-            point = location = point_in(frames[pin.bone], end)
+            point = location = body.point_of(pin.bone)
             rotation = QUAT_IDENTITY
             if pin.is_placed:
                 place = next(left)
@@ -243,12 +278,24 @@ class KeptBody(PrePassBone):
 
 def kept_bodies(rig: Skeleton, _chains: Sequence[ChainPlan]) -> Iterator[KeptBody]:
     """Yield the body of an armature, if bones are pinned while the animation plays."""
+    refusals = part(_Refusals)
+    refusals.pop(rig.uid, None)
     try:
         body = kept_body(rig)
-    except ProblemError:
-        return  # The list says why.
+    except ProblemError as problem:
+        refusals[rig.uid] = str(problem)
+        return
     if body is not None:
         yield body
+
+
+class _Refusals(dict[int, str]):
+    """Why bodies are not in the plan, by armature."""
+
+
+def refusal_of(armature: bpy.types.Object) -> str:
+    """Return why the body of an armature is not in the present plan; empty if it is, or none."""
+    return part(_Refusals).get(armature.session_uid, "")
 
 
 def kept_body(rig: Skeleton) -> KeptBody | None:
@@ -261,8 +308,9 @@ def kept_body(rig: Skeleton) -> KeptBody | None:
     pins = [(i, pin) for i, pin in enumerate(pins_of(armature)) if pin.frames != POSING]
     if not any(pin.frames == PLACE for _, pin in pins):
         return None
-    roles, carriers = roles_of(armature, armature), Carriers(rig, armature)
-    kept = [_kept(rig, roles, i, pin) for i, pin in pins]
+    up_axis = body_settings(armature).up_axis
+    roles, carriers = roles_of(armature, armature, up_axis), Carriers(rig, armature)
+    kept = [_kept(rig, i, pin) for i, pin in pins]
     pulled = [pin.bone for pin in kept]
     root = root_of(carriers, roles, pulled)
     named = {name: weight for part, weight in KEPT.items() if (name := getattr(roles, part))}
@@ -274,29 +322,24 @@ def kept_body(rig: Skeleton) -> KeptBody | None:
                 "“{bone}” hangs on no bone that carries the other pins: unpin it, or them",
                 bone=rig.names[bone],
             )
-    for bone in bones:
-        _refuse_constrained(rig, bone)
-    facts = {
-        bone: facts_of(armature, roles, carriers, bone, root, flexion=_flexion) for bone in bones
-    }
     return KeptBody(
         rig,
         root,
         [],
-        carriers=carriers,
-        facts=facts,
+        within=bones,
+        facts=lambda bone: facts_of(armature, roles, carriers, bone, root, flexion=_flexion),
         pins=kept,
-        staying=[(b, w) for b, w in staying.items() if b in facts and b not in pulled],
+        staying=[(b, w) for b, w in staying.items() if b in bones and b not in pulled],
         clavicle=body_settings(armature).clavicle,
+        refusal=next(filter(None, [_constrained(rig, bone) for bone in bones]), ""),
     )
 
 
-def _kept(rig: Skeleton, roles: Roles, index: int, pin: FabrikPin) -> KeptPin:
+def _kept(rig: Skeleton, index: int, pin: FabrikPin) -> KeptPin:
     bone = bone_index(rig, pin, "bone")
     return KeptPin(
         index,
         bone,
-        rig.names[bone] in roles.ends,
         pin.kind == BOTH,
         pin.frames == PLACE,
         vector(pin.location_weights),
@@ -309,25 +352,22 @@ def _flexion(rig: Skeleton, name: str) -> Vec | None:
     return None if axis is None else vector(axis)
 
 
-def _refuse_constrained(rig: Skeleton, bone: int) -> None:
-    """Refuse a bone that something else than its channels poses.
-
-    Raises:
-        ProblemError: If it is one.
-    """
+def _constrained(rig: Skeleton, bone: int) -> str:
+    """Return that something else than its channels poses a bone; empty if nothing does."""
     name = rig.names[bone]
-    if active_constraints(pose_bones(rig.object)[name]):
-        raise ProblemError(
-            "“{bone}” has constraints of its own: only a body that is posed by keys can be pinned "
-            "while the animation plays. Hold the targets of its limbs instead",
-            bone=name,
-        )
+    if not active_constraints(pose_bones(rig.object)[name]):
+        return ""
+    return msg(
+        "“{bone}” has constraints of its own: only a body that is posed by keys can be pinned "
+        "while the animation plays. Hold the targets of its limbs instead",
+        bone=name,
+    )
 
 
 def _is_fixed(rig: Skeleton, root: int) -> bool:
     bone: Any = pose_bones(rig.object)[rig.names[root]]
     is_driven = animation.has_driver(rig.object, bone, "location")
-    return root in rig.connected or any(bone.lock_location) or is_driven
+    return root in rig.connected or is_driven
 
 
 def _place_of(pin: FabrikPin) -> Place:

@@ -77,12 +77,12 @@ class FABRIK_PT_whole_body(SidebarPanel, bpy.types.Panel):
                 options.prop(shown, "influence")
                 options.prop(shown, "location")
                 options.use_property_decorate = False
-        if any(pin.frames == PLACE for pin in pins):
-            problem = pins_problem(armature)
-            if problem:
-                draw_sentence(layout, context, problem)
-            layout.operator("fabrik.pin_bake", icon="KEYINGSET")
         body = body_settings(armature)
+        if any(pin.frames == PLACE for pin in pins):
+            if problem := pins_problem(armature):
+                draw_sentence(options, context, problem)
+            options.operator("fabrik.pin_bake", icon="KEYINGSET")
+            options.prop(body, "up_axis")
         options.prop(body, "clavicle")
         options.prop(body, "keying")
         options.prop(body, "use_balance")
@@ -112,8 +112,8 @@ def shown_pins(context: bpy.types.Context) -> list[tuple[Vec, bool]]:
     for pin in pins_of(armature):
         name = "" if roles is None else roles.named(pinned_bone(armature, pin))
         if roles is not None and name in bones:
-            end = bones[name].head if name in roles.ends else bones[name].tail
-            places.append((point_in(world, vector(end)), pin.kind == BOTH))
+            end = vector(roles.pinned_end(bones[name]))
+            places.append((point_in(world, end), pin.kind == BOTH))
     return places
 
 

@@ -69,7 +69,7 @@ class PosedBody(Body):
             ProblemError: If it cannot be posed.
         """
         rig = skeleton_of(armature)
-        self._armature, self._is_posed, self._ends = armature, posed, {*roles.ends}
+        self._armature, self._is_posed = armature, posed
         now = self._now = Evaluated(armature.evaluated_get(depsgraph))
         ends = [*pulled, *(rig.index[name] for name in roles.ends if name in rig.index)]
         bones = bones_between(carriers, root, ends)
@@ -98,7 +98,7 @@ class PosedBody(Body):
             for bone in bones
         }
         super().__init__(
-            carriers, facts, frames, locals_, above, not self._is_location_fixed(root), clavicle
+            rig, facts, frames, locals_, above, not self._is_location_fixed(root), clavicle
         )
         self._is_exact = self._follows_channels()
 
@@ -134,7 +134,8 @@ class PosedBody(Body):
 
     def _follows_channels(self) -> bool:
         """Return whether nothing but the channels poses the body, as for most skeletons."""
-        if any(self.carriers.of(bone) != self.rig.parents[bone] for bone in self.bones[1:]):
+        parents = self.rig.parents
+        if any(self._facts[bone].carrier != parents[bone] for bone in self.bones[1:]):
             return False
         composed = self.composed({}, self._locals[self.root].location)
         return all(
@@ -143,17 +144,6 @@ class PosedBody(Body):
             for bone in self.bones
             for end in (ORIGIN, (0.0, self.rig.bone(bone).length, 0.0))
         )
-
-    def point_of(self, bone: int) -> Vec:
-        """Return the point of a bone that is dragged or pinned, in the space of the armature."""
-        frame = self._now.frame(bone)
-        if self.rig.names[bone] in self._ends:
-            return frame[1]
-        return point_in(frame, (0.0, self.rig.bone(bone).length, 0.0))
-
-    def in_bone(self, bone: int, point: Vec) -> Vec:
-        """Return a point of the armature in the space of a bone."""
-        return point_in(inverse(self._now.frame(bone)), point)
 
     def pose(
         self,

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import dist
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import bpy
+from mathutils import Vector
 
 from fabrik_solver.motion.anatomy import Limb
 
@@ -81,8 +82,14 @@ class Roles:
         """The bones that are dragged and pinned at their heads."""
         return [name for name in (*self.hands, *self.feet, self.head, self.hips) if name]
 
+    def pinned_end(self, bone: Any) -> Vector:
+        """Return the point of a pose bone that is dragged and pinned, in the armature's space."""
+        return bone.head if bone.name in self.ends else bone.tail
 
-def roles_of(armature: bpy.types.Object, shown: bpy.types.Object | None = None) -> Roles:
+
+def roles_of(
+    armature: bpy.types.Object, shown: bpy.types.Object | None = None, up_axis: str = ""
+) -> Roles:
     """Return the roles of the bones of an armature, as its character is recognized.
 
     In a rig whose bones copy controls, as a generated Rigify rig, these bend.
@@ -90,13 +97,14 @@ def roles_of(armature: bpy.types.Object, shown: bpy.types.Object | None = None) 
     Args:
         armature: The armature.
         shown: Its evaluated copy; None for that of the current depsgraph.
+        up_axis: The axis of the armature that points up; that which does so now if it is empty.
     """
     if shown is None:
         shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     carriers = Carriers(skeleton_of(armature), shown)
     generated = generated_character(armature)
     if generated is None:
-        return _of_sources(carriers, _Finder(character_of(armature)).roles)
+        return _of_sources(carriers, _Finder(character_of(armature, up_axis)).roles)
     return _of_controls(carriers, _Finder(generated).roles, generated.names)
 
 

@@ -9,6 +9,7 @@ import bpy
 from fabrik_solver.core.vectors import QUAT_IDENTITY, Quat, Vec
 
 from ...blender.access import pose_bones
+from ...blender.axes import axis_items
 from ...settings.definitions import FACTOR, OVERRIDABLE, ItemList, animated, defined, fixed
 from ...settings.properties import FabrikSettings, settings
 
@@ -99,6 +100,13 @@ class FabrikPin(bpy.types.PropertyGroup):
 class FabrikWholeBody(bpy.types.PropertyGroup):
     """How the body follows a bone that is dragged."""
 
+    up_axis: str = fixed(
+        "Up",
+        "Direction up of the body in the rest pose, as it stood when a bone was pinned",
+        items=axis_items("the armature's"),
+        default="Z",
+        in_presets=False,
+    )
     use_balance: bool = defined(
         "Keep Balance", "Keep the center of mass above what is pinned", **OPTIONS
     )
@@ -164,4 +172,5 @@ def kept_pins(own: FabrikSettings) -> object:
     kept = [(i, pin) for i, pin in enumerate(pins) if pin.frames != POSING]
     weights = [(*pin.location_weights, *pin.rotation_weights) for _, pin in kept]
     used = [(i, pin.bone, pin.kind, pin.frames) for i, pin in kept]
-    return (used, weights, cast(Any, own).whole_body.clavicle) if kept else ()
+    body: FabrikWholeBody = cast(Any, own).whole_body
+    return (used, weights, body.clavicle, body.up_axis) if kept else ()

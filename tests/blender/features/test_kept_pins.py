@@ -9,6 +9,8 @@ import bpy
 import pytest
 from captured_bodies import make_body
 from captures import skip_without
+from dragged_bodies import head_of
+from inside import forget
 from mathutils import Vector
 from rigs import channels_bits, evaluated, go, pose_bits, shown_bits, update
 
@@ -31,11 +33,6 @@ def walker(empty_file: None) -> Any:
 def pin(bone: str, **options: object) -> None:
     assert bpy.ops.fabrik.pin(bone=bone, **{"kind": "LOCATION", **options}) == {"FINISHED"}
     update()
-
-
-def head_of(rig: Any, bone: str) -> Vector:
-    shown = evaluated(rig)
-    return shown.matrix_world @ shown.pose.bones[bone].head
 
 
 def played(rig: Any, bones: list[str], frames: range) -> dict[str, list[Vector]]:
@@ -318,3 +315,50 @@ def test_a_hand_on_a_rail_over_a_captured_walk(name: str, empty_file: None) -> N
     assert slid < 1e-5 * size
     assert knee <= 1.2
     assert trunk <= 1.2
+
+
+def changed_lock(rig: Any) -> None:
+    rig.pose.bones["Forearm.L"].lock_rotation = (True, True, True)
+    rig.pose.bones["Forearm.L"].lock_rotation_w = True
+
+
+def changed_native_limit(rig: Any) -> None:
+    bone = rig.pose.bones["UpperArm.L"]
+    bone.use_ik_limit_x, bone.ik_min_x, bone.ik_max_x = True, -0.1, 0.1
+
+
+def locked_root(rig: Any) -> None:
+    rig.pose.bones["Hips"].lock_location = (True, False, False)
+
+
+def lain_down(rig: Any) -> None:
+    rig.rotation_euler = (1.6, 0.0, 0.3)
+    update()
+    forget()
+
+
+def muted(rig: Any) -> None:
+    con = rig.pose.bones["Spine"].constraints.new("LIMIT_ROTATION")
+    update()
+    con.mute = True
+
+
+EDITS = (changed_lock, locked_root, changed_native_limit, lain_down, muted)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_pose_depends_on_nothing_that_was_before(walker: Any, edit: Any) -> None:
+    walker.pose.bones["UpperArm.L"].fabrik_joint.limit_type = "BLENDER"
+    go(9)
+    pin(HAND, frames="PLACE")
+    walker.fabrik.pins[0].location.x += 0.2
+    update()
+    edit(walker)
+    update()
+    walker.rotation_euler = (0.0, 0.0, 0.0)
+    update()
+    shown = pose_bits(walker)
+    forget()
+    go(8)
+    go(9)
+    assert pose_bits(walker) == shown
