@@ -355,8 +355,9 @@ def holds(effort: Effort) -> Section:
         if not in_child(generate, kind, str(generated)):
             return Section("Holds", [Table(WITHOUT, headings, [])])
         enable(True)
+        props, last = effort.of((PROPS, FRAMES + 10), (2, 5))
         for variant in (FREE, HELD, CHILD_OF):
-            _save_held(generated, folder / f"{variant}.blend", variant)
+            _save_held(generated, folder / f"{variant}.blend", variant, props, last)
         scores = {variant: Score() for variant in (FREE, HELD, CHILD_OF)}
         for start in effort.of(range(1, FRAMES, BLOCK), range(1, 2)):
             frames = effort.of(range(start, start + BLOCK), range(1, 4))
@@ -377,8 +378,8 @@ def holds(effort: Effort) -> Section:
         ]
         for variant, score in scores.items()
     ]
-    count = PROPS + len(CONTROLS)
-    meaning = HOLDS_MEANING.format(kind=kind, props=PROPS, count=count, block=BLOCK)
+    count = props + len(CONTROLS)
+    meaning = HOLDS_MEANING.format(kind=kind, props=props, count=count, block=BLOCK)
     what = f"Rigify's {kind} with {count} holds: times as long as without"
     found = [
         Bound(what, HOLDS_MOST, held.ratio(free), PRE_PASS),
@@ -387,8 +388,8 @@ def holds(effort: Effort) -> Section:
     return Section("Holds", [Table(meaning, headings, rows)], goals=found)
 
 
-def _save_held(generated: Path, file: Path, variant: str) -> None:
-    """Save the rig with converted limbs, keyed controls and props."""
+def _save_held(generated: Path, file: Path, variant: str, count: int, last: int) -> None:
+    """Save the rig with converted limbs, controls that are keyed up to a frame, and props."""
     scene = open_file(generated)
     rig, operators = _rig(), cast(Any, bpy.ops)
     bpy.context.view_layer.objects.active = rig
@@ -396,14 +397,14 @@ def _save_held(generated: Path, file: Path, variant: str) -> None:
         operators.fabrik.convert_from_blender(which="ALL")
     for place, name in enumerate(("torso", *CONTROLS)):
         control = rig.pose.bones[name]
-        for frame in range(-WARM_UP, FRAMES + 10, 5):
+        for frame in range(-WARM_UP, last, 5):
             control.location = (
                 0.05 * sin(frame + place),
                 0.1 * sin(0.3 * frame + place) - 0.1,
                 0.05 * sin(0.7 * frame),
             )
             control.keyframe_insert("location", frame=frame)
-    props = [link(bpy.data.objects.new(f"Prop {i}", None)) for i in range(PROPS)]
+    props = [link(bpy.data.objects.new(f"Prop {i}", None)) for i in range(count)]
     for i, prop in enumerate(props):
         prop.location = (0.3 * sin(i), -0.4, 1.0 + 0.02 * i)
     scene.frame_start = HELD_FROM

@@ -40,59 +40,63 @@ OPTIONAL = (
 """Not bake and simulation, which others stand on, and the constraint itself."""
 
 PROGRAM = """
-import os, sys, traceback
+import importlib, os, sys, traceback
+from pathlib import Path
 sys.path[:0] = {path!r}
 import bpy
 from rigs import add_constraint, make_chain, make_empty, tip_error, update
 
-for feature, folder in {folders!r}:
-    sys.path.insert(0, folder)
+aside, features = Path({folder!r}, "aside"), Path({folder!r}, "addon", "features")
+app = Path({folder!r}, "addon", "app", "__init__.py")
+source = app.read_text(encoding="utf-8")
+for number, (feature, gone) in enumerate({without!r}.items()):
+    for name in gone:
+        os.rename(features / name, aside / name)
+    lines = [line for line in source.splitlines() if line.strip(" ,") not in gone]
+    app.write_text("\\n".join(lines), encoding="utf-8")
+    os.utime(app, (number, number))  # So that it is compiled again, alone.
+    importlib.invalidate_caches()
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     try:
         import addon
-        assert addon.__path__[0].startswith(folder)
+        assert addon.__path__[0].startswith({folder!r})
         addon.register()
         rig, target = make_chain(), make_empty(location=(0.3, 0.4, 1.2))
         item = add_constraint(rig, "B2", target)
         update()
         print(feature, "state", item.state, tip_error(rig, "B2", target) < 1e-4)
         addon.unregister()
-        gone = "addon.features." + feature
-        print(feature, "left", [name for name in sys.modules if name.startswith(gone)])
+        left = tuple("addon.features." + name for name in gone)
+        print(feature, "left", [name for name in sys.modules if name.startswith(left)])
     except BaseException:
         print(feature, traceback.format_exc())
     for name in [name for name in sys.modules if name.split(".")[0] == "addon"]:
         del sys.modules[name]
-    sys.path.remove(folder)
+    for name in gone:
+        os.rename(aside / name, features / name)
 sys.stdout.flush()
 os._exit(0)  # Blender 4.2 may crash at its end with so many copies of each definition.
 """
 
 
 def test_a_feature_can_be_taken_out(tmp_path: Path) -> None:
-    """One after the other, each in a copy of its own of the extension."""
-    for feature in OPTIONAL:
-        _without(feature, tmp_path / feature)
-    folders = [(feature, str(tmp_path / feature)) for feature in OPTIONAL]
-    script = tmp_path / "without.py"
-    script.write_text(
-        PROGRAM.format(path=[path for path in PATH if path != str(ROOT)], folders=folders)
+    """One after the other, with those that stand on it, from a copy of the extension."""
+    shutil.copytree(
+        ROOT / "addon", tmp_path / "addon", ignore=shutil.ignore_patterns("__pycache__")
     )
+    (tmp_path / "aside").mkdir()
+    without = {
+        feature: [feature, *(user for user, used in LISTED if used == feature)]
+        for feature in OPTIONAL
+    }
+    source = (ROOT / "addon" / "app" / "__init__.py").read_text(encoding="utf-8")
+    for name in {name for gone in without.values() for name in gone}:
+        assert source.count(f"    {name},\n") == 2  # It is imported, and listed.
+    path = [str(tmp_path), *(path for path in PATH if path != str(ROOT))]
+    script = tmp_path / "without.py"
+    script.write_text(PROGRAM.format(path=path, folder=str(tmp_path), without=without))
     printed = run_elsewhere(script)
     for feature in OPTIONAL:
         assert f"{feature} state REACHED True" in printed, printed
         assert f"{feature} left []" in printed, printed
     assert "Traceback" not in printed
-
-
-def _without(feature: str, folder: Path) -> None:
-    """Copy the extension without a feature and those that stand on it."""
-    shutil.copytree(ROOT / "addon", folder / "addon", ignore=shutil.ignore_patterns("__pycache__"))
-    app = folder / "addon" / "app" / "__init__.py"
-    source = app.read_text(encoding="utf-8")
-    for gone in (feature, *(user for user, used in LISTED if used == feature)):
-        shutil.rmtree(folder / "addon" / "features" / gone)
-        line = f"    {gone},\n"
-        assert source.count(line) == 2  # It is imported, and listed.
-        source = source.replace(line, "")
-    app.write_text(source, encoding="utf-8")

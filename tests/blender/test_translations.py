@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -64,20 +65,28 @@ def entries(path: Path) -> Entries:
 # All texts are found
 
 
+@cache
+def all_texts() -> list[texts.Text]:
+    return texts.all_texts()
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_no_text_is_missing_and_none_is_left_over(path: Path) -> None:
-    wanted = {(one.context, one.text): one.place for one in texts.all_texts()}
+    wanted = {(one.context, one.text): one.place for one in all_texts()}
     there = {place for place, _, _ in entries(path)}
     missing = [(place, wanted[place]) for place in wanted if place not in there]
     assert not missing, "run `make translations`"
     assert there <= wanted.keys(), "run `make translations`"
 
 
-def sources() -> Iterator[tuple[str, ast.AST]]:
+@cache
+def sources() -> list[tuple[str, ast.AST]]:
+    found: list[tuple[str, ast.AST]] = []
     for file in sorted(texts.ADDON.rglob("*.py")):
         name = file.relative_to(texts.ADDON).as_posix()
         if not name.startswith(texts.NOT_SHOWN):
-            yield name, ast.parse(file.read_text(encoding="utf-8"))
+            found.append((name, ast.parse(file.read_text(encoding="utf-8"))))
+    return found
 
 
 def parents_of(tree: ast.AST) -> dict[ast.AST, ast.AST]:
@@ -100,7 +109,7 @@ def is_sentence(text: str) -> bool:
 
 
 def test_every_sentence_in_the_source_is_found() -> None:
-    known = {one.text for one in (*texts.all_texts(), *texts.hidden_texts())}
+    known = {one.text for one in (*all_texts(), *texts.hidden_texts())}
     lost = []
     for name, tree in sources():
         parents = parents_of(tree)
@@ -165,7 +174,7 @@ def test_blender_translates_no_text_of_a_layout_that_is_translated_or_a_name() -
 
 
 def test_labels_in_another_sense_than_blenders_have_a_context_of_their_own() -> None:
-    found = {(one.context, one.text) for one in texts.all_texts()}
+    found = {(one.context, one.text) for one in all_texts()}
     assert {text for context, text in found if context == CONTEXT} >= OTHER_SENSE
     assert not [text for context, text in found if context == DEFAULT and text in OTHER_SENSE]
 
@@ -402,5 +411,5 @@ def test_labels_in_our_context_are_translated_in_our_sense(view: Any) -> None:
 
 
 def test_in_english_nothing_changes() -> None:
-    for one in texts.all_texts():
+    for one in all_texts():
         assert shown(msg(one.text)) == one.text

@@ -289,7 +289,7 @@ def test_a_hand_on_a_rail_over_a_captured_walk(name: str, empty_file: None) -> N
     spine = [roles.hips, *(one.name for one in bones[roles.head].parent_recursive)]
     spine = [roles.head, *spine[: spine.index(roles.hips, 1)]]
     watched = [*knees, *spine, hand, *roles.feet]
-    frames = range(6, 246)
+    frames = range(6, 126)
     before = played(rig, watched, frames)
     first, last = before[roles.hips][0], before[roles.hips][-1]
     ways = [first.lerp(last, i / (len(frames) - 1)) for i in range(len(frames))]

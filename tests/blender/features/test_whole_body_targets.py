@@ -8,6 +8,7 @@ from typing import Any
 import bpy
 import pytest
 from dragged_bodies import head_of, make_body, turn_between
+from kept_files import open_kept
 from mathutils import Vector
 from rigs import (
     channels_bits,
@@ -40,10 +41,15 @@ def sample(request: pytest.FixtureRequest, empty_file: None, tmp_path: Path) -> 
 
 @pytest.fixture(params=("EMPTY", "BONE"))
 def knight(request: pytest.FixtureRequest, empty_file: None, tmp_path: Path) -> Any:
-    rig = make_body("kaykit", tmp_path)
-    assert bpy.ops.fabrik.character_set_up(controls=request.param) == {"FINISHED"}
-    update()
-    return rig
+    def make() -> None:
+        make_body("kaykit", tmp_path)
+        assert bpy.ops.fabrik.character_set_up(controls=request.param) == {"FINISHED"}
+        update()
+
+    open_kept(("knight that was set up", request.param), make)
+    return next(
+        ob for ob in bpy.context.scene.objects if ob.type == "ARMATURE" and ob.fabrik.constraints
+    )
 
 
 def pin_feet(rig: Any) -> Roles:

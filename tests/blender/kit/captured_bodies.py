@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import pi, sin
 
 import bpy
+from kept_files import open_kept
 from mathutils import Euler, Vector
 from rigs import activate, evaluated, go, make_armature, make_empty, update
 from walkers import ANKLE, CYCLE, LAST, STRIDE, footfall
@@ -17,11 +18,16 @@ SEEN = ("Chest", "Head", "Hand.L", "Hand.R")
 
 
 def make_body(bobs: float = 0.015) -> bpy.types.Object:
-    """Make a biped that walks along X for three cycles, with keys on all bones at each frame.
+    """Open a file with a biped that walks along X for three cycles, with keys on all bones.
 
     Args:
         bobs: How far its hip moves up and down.
     """
+    open_kept(("captured body", bobs), lambda: _make_body(bobs))
+    return bpy.data.objects["Body"]
+
+
+def _make_body(bobs: float) -> None:
     chest = HIP + TOP
     bones: dict[str, tuple[tuple[float, float, float], tuple[float, float, float], str]] = {
         "Hips": ((0, 0, HIP), (0, 0, HIP + 0.12), ""),
@@ -57,7 +63,6 @@ def make_body(bobs: float = 0.015) -> bpy.types.Object:
     for target in targets:
         bpy.data.objects.remove(target)
     update()
-    return rig
 
 
 def _key_feet(rig: bpy.types.Object) -> list[bpy.types.Object]:

@@ -9,6 +9,7 @@ from typing import Any
 import bpy
 from captures import skip_without
 from generated import metarig
+from kept_files import open_kept
 from mathutils import Vector
 from rigs import TOP, activate, update
 
@@ -48,7 +49,12 @@ BODIES: dict[str, Callable[[Path], Any]] = {
 
 
 def make_body(kind: str, folder: Path) -> Any:
-    """Return a body in its rest pose, without animation, in Pose Mode."""
+    """Open a file with a body in its rest pose, without animation, in Pose Mode."""
+    open_kept(("dragged body", kind), lambda: _make_body(kind, folder))
+    return _largest()
+
+
+def _make_body(kind: str, folder: Path) -> None:
     rig = BODIES[kind](folder)
     data = rig.animation_data
     if data is not None:
@@ -60,7 +66,6 @@ def make_body(kind: str, folder: Path) -> Any:
     activate(rig)
     bpy.ops.object.mode_set(mode="POSE")
     update()
-    return rig
 
 
 def head_of(rig: Any, bone: str) -> Vector:
