@@ -2,7 +2,7 @@
 
 from ...plan.registry import Feature
 from ...settings.definitions import ItemList, defined, group
-from . import operators, panel
+from . import operators, panel, settings
 from .kept import kept_bodies
 from .settings import FabrikPin, FabrikWholeBody, kept_pins
 
@@ -26,4 +26,4 @@ FEATURE = Feature(
     lists={"pins": kept_pins},
 )
 
-PARTS = (operators, panel)
+PARTS = (settings, operators, panel)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from math import pi
+from typing import Any, cast
 
 import bpy
 
-from fabrik_solver.core.vectors import Vec
+from fabrik_solver.core.vectors import ORIGIN, Vec, add, scaled
 from fabrik_solver.core.whole_body import Support
 
+from ...blender.access import pose_bones
 from ...blender.session import part
 from ...blender.skeleton import skeleton_of, vector
+from .body import Load
 from .roles import Roles, roles_of
+from .settings import PERSON, body_settings
 
 
 class _KnownRoles(dict[int, tuple[list[str], Roles]]):
@@ -33,28 +37,42 @@ def known_roles(armature: bpy.types.Object, shown: bpy.types.Object) -> Roles:
     return before[1]
 
 
-def middle_of(bones: Any, name: str, roles: Roles) -> Vec:
-    """Return the center of mass of a bone, in the space of the armature: halfway to the next one.
+def loads_of(armature: bpy.types.Object, shown: bpy.types.Object, roles: Roles) -> dict[str, Load]:
+    """Return how heavy bones are, each with its center halfway to the next one.
 
     Args:
-        bones: The pose bones.
-        name: The bone.
-        roles: The roles of the bones.
+        armature: The armature.
+        shown: Its evaluated copy.
+        roles: The roles of its bones.
     """
-    after = roles.after.get(name, "")
-    end = bones[after].head if after in bones else bones[name].tail
-    return vector((bones[name].head + end) / 2.0)
+    bones, rest = pose_bones(shown), cast(Any, armature.data).bones
+    is_person = bool(roles.masses) and body_settings(armature).masses == PERSON
+    loads: dict[str, Load] = {}
+    for name, mass in (roles.masses if is_person else _volumes(rest)).items():
+        if name in bones:
+            after = roles.after.get(name, "")
+            end = bones[after].head if after in bones else bones[name].tail
+            middle = vector((bones[name].head + end) / 2.0)
+            loads[name] = mass * cast(Any, rest[name]).fabrik_mass, middle
+    return loads
 
 
-def centre_of_mass(bones: Any, roles: Roles) -> Vec | None:
-    """Return the center of mass of a body, in the space of the armature; None if it has none."""
-    masses = {name: mass for name, mass in roles.masses.items() if name in bones}
-    whole = sum(masses.values())
-    if whole == 0.0:
-        return None
-    places = [(mass, middle_of(bones, name, roles)) for name, mass in masses.items()]
-    x, y, z = (sum([mass * place[i] for mass, place in places]) / whole for i in range(3))
-    return x, y, z
+def _volumes(bones: Any) -> dict[str, float]:
+    """Return the volumes of the envelopes of bones that deform, or of all if none does."""
+    deforming = [bone for bone in bones if bone.use_deform] or bones
+    volumes: dict[str, float] = {}
+    for bone in deforming:
+        a, b = bone.head_radius, bone.tail_radius
+        volumes[bone.name] = pi / 3.0 * bone.length * (a * a + a * b + b * b)
+    return volumes
+
+
+def added(loads: Iterable[Load]) -> Load:
+    """Return several masses as one at their common center; without mass it is at the origin."""
+    whole, sums = 0.0, ORIGIN
+    for mass, place in loads:
+        whole, sums = whole + mass, add(sums, scaled(place, mass))
+    return whole, scaled(sums, 1.0 / whole) if whole > 0.0 else ORIGIN
 
 
 def support_of(bones: Any, pinned: Iterable[str], up: Vec) -> Support:

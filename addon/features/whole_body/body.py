@@ -26,7 +26,6 @@ from fabrik_solver.core.vectors import (
     cross,
     dot,
     length,
-    mix,
     orthonormalize,
     quat_about,
     quat_inverse,
@@ -60,6 +59,12 @@ ROUNDS: Final = 8
 """The most solutions, each for goals that are corrected by how far the last pose missed them. Where
 scales shear the bones, each leaves about a third of the miss; elsewhere the first one is exact."""
 
+Load = tuple[float, Vec]
+"""A mass, and where its center is, in the space of the armature."""
+
+NO_LOAD: Final[Load] = (0.0, ORIGIN)
+NO_LOADS: Final[Mapping[int, Load]] = {}
+
 EXACT: Final = 1e-5
 """The largest miss that is not corrected, as a fraction of the size of the body."""
 
@@ -92,8 +97,6 @@ class BodyBone:
             other joints, or if nothing tells.
         stiffness: The stiffness of its joint.
         follows: The bone in whose swing it has a share; -1 for none.
-        mass: Its mass.
-        after: The bone at whose head its mass ends; -1 for its tail.
     """
 
     carrier: int
@@ -106,8 +109,6 @@ class BodyBone:
     flexion: Vec | None
     stiffness: float
     follows: int
-    mass: float
-    after: int
 
 
 class Body:
@@ -188,15 +189,21 @@ class Body:
 
     # Solving
 
-    def solver(self, is_free: bool) -> WholeBody:
+    def solver(self, is_free: bool, loads: Mapping[int, Load] = NO_LOADS) -> WholeBody:
         """Return the body as the solver takes it.
 
         Args:
             is_free: Whether its first bone may move.
+            loads: What its joints carry, by their index.
         """
-        return WholeBody([self._joint(bone, is_free) for bone in self.joints])
+        return WholeBody(
+            [
+                self._joint(bone, is_free, loads.get(i, NO_LOAD))
+                for i, bone in enumerate(self.joints)
+            ]
+        )
 
-    def _joint(self, bone: int, is_free: bool) -> WholeBodyJoint:
+    def _joint(self, bone: int, is_free: bool, load: Load) -> WholeBodyJoint:
         facts, turn, preferred = self._facts[bone], self._locals[bone].rotation, ORIGIN
         is_following = facts.follows in self._index
         limit = limited(facts.limit, facts.locks, turn)
@@ -219,16 +226,9 @@ class Body:
             preferred=preferred,
             follows=self._index.get(facts.follows, -1),
             share=self._clavicle if is_following else 0.0,
-            mass=facts.mass,
-            centre=self._centre(bone, facts.after),
+            mass=load[0],
+            centre=load[1],
         )
-
-    def _centre(self, bone: int, after: int) -> Vec:
-        """Return the centre of mass of a bone: halfway to the next one."""
-        frame = self._frames[bone]
-        end = self._frames.get(after)
-        tail = point_in(frame, (0.0, self.rig.bone(bone).length, 0.0)) if end is None else end[1]
-        return mix(frame[1], tail, 0.5)
 
     def _hinge(self, bone: int, flexion: Vec) -> tuple[Hinge, float]:
         """Return the hinge of an elbow or knee in its own axes, and its angle, 0 for straight."""

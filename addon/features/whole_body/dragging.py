@@ -36,8 +36,8 @@ from ...blender.keying import auto_key
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of
 from ...editing.playing import updated
 from ...editing.switching import limbs_to_fk, restore_switch
-from .balancing import support_of
-from .body import EXACT, Wanted, root_of
+from .balancing import added, loads_of, support_of
+from .body import EXACT, Load, Wanted, root_of
 from .carriers import Carriers
 from .keeping import DraggedPlace, planned_body
 from .pinning import FULL, Pin, meant_bone, pins_in
@@ -137,7 +137,7 @@ class WholeBodyDrag:
         )
         is_held = any(pin.bone != self._bone for pin in self._pins)
         is_free = is_held or bool(self._limbs) or self._bone == root
-        self._body = self._posed.solver(is_free)
+        self._body = self._posed.solver(is_free, self._loads(evaluated))
         self._world = matrix_frame(evaluated.matrix_world)
         try:
             self._to_armature = inverse(self._world)[0]
@@ -156,6 +156,16 @@ class WholeBodyDrag:
         self._support = support_of(pose_bones(evaluated), names, self._roles.up)
         self._held = self._goals()
         self._staying = self._independent()
+
+    def _loads(self, shown: bpy.types.Object) -> dict[int, Load]:
+        """Return what the joints of the body carry, by their index."""
+        carried: dict[int, list[Load]] = {}
+        for name, load in loads_of(self.object, shown, self._roles).items():
+            line = self._carriers.up(self._posed.rig.index[name])
+            bone = next((one for one in line[::-1] if one in self._posed.bones), -1)
+            if bone >= 0:
+                carried.setdefault(self._posed.joint_of(bone), []).append(load)
+        return {joint: added(loads) for joint, loads in carried.items()}
 
     def _goals(self) -> list[Wanted]:
         """Return all goals but the dragged one, which do not change during the drag."""

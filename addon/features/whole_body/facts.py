@@ -74,8 +74,6 @@ def facts_of(
         (flexion or _flexion)(rig, name) if is_hinge else None,
         roles.stiffness.get(name, 1.0) / (1.0 - min(stiff, MOST_SHARE)),
         rig.index.get(roles.follows.get(name, ""), -1),
-        roles.masses.get(name, 0.0),
-        rig.index.get(roles.after.get(name, ""), -1),
     )
 
 

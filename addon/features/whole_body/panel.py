@@ -10,7 +10,7 @@ import bpy
 from fabrik_solver import point_in
 from fabrik_solver.core.vectors import Vec
 
-from ...blender.access import pose_bones
+from ...blender.access import pose_bones, rest_bone
 from ...blender.errors import report_once
 from ...blender.messages import msg
 from ...blender.skeleton import matrix_frame, vector
@@ -19,7 +19,7 @@ from ...ui.layout import Layout, SidebarPanel, draw_sentence
 from ...ui.paint import Dot, Strokes, draw_dots, faint, palette, pixel
 from ...ui.refusing import active_armature
 from ...ui.registering import registering
-from .balancing import centre_of_mass, known_roles, support_of
+from .balancing import added, known_roles, loads_of, support_of
 from .keeping import pins_problem
 from .settings import (
     BOTH,
@@ -86,6 +86,10 @@ class FABRIK_PT_whole_body(SidebarPanel, bpy.types.Panel):
         options.prop(body, "clavicle")
         options.prop(body, "keying")
         options.prop(body, "use_balance")
+        if body.use_balance:
+            options.prop(body, "masses")
+            if active is not None:
+                options.prop(rest_bone(armature, active.name), "fabrik_mass")
 
 
 def _draw_frames(row: Layout, armature: bpy.types.Object, pin: FabrikPin, bone: str) -> None:
@@ -126,9 +130,10 @@ def shown_balance(context: bpy.types.Context) -> tuple[Vec, Vec, list[Vec]] | No
     world, bones = matrix_frame(shown.matrix_world), pose_bones(shown)
     roles = known_roles(armature, shown)
     pinned = [roles.named(pinned_bone(armature, pin)) for pin in pins_of(armature)]
-    support, centre = support_of(bones, pinned, roles.up), centre_of_mass(bones, roles)
+    support = support_of(bones, pinned, roles.up)
+    mass, centre = added(loads_of(armature, shown, roles).values())
     area = support.area()
-    if centre is None or not area:
+    if mass == 0.0 or not area:
         return None
     places = [point_in(world, place) for place in (centre, support.below(centre), *area)]
     return places[0], places[1], places[2:]

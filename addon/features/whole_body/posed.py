@@ -76,8 +76,7 @@ class PosedBody(Body):
         facts = {
             bone: facts_of(armature, roles, carriers, bone, root, posed, kept) for bone in bones
         }
-        afters = {one.after for one in facts.values() if one.after >= 0}
-        frames = {bone: now.frame(bone) for bone in {*bones, *afters}}
+        frames = {bone: now.frame(bone) for bone in bones}
         above = WHOLE if rig.parents[root] < 0 else now.frame(rig.parents[root])
         if not all(_is_finite(frames[bone]) for bone in bones):
             raise ProblemError(

@@ -10,8 +10,19 @@ from fabrik_solver.core.vectors import QUAT_IDENTITY, Quat, Vec
 
 from ...blender.access import pose_bones
 from ...blender.axes import axis_items
-from ...settings.definitions import FACTOR, OVERRIDABLE, ItemList, animated, defined, fixed
+from ...settings.definitions import (
+    FACTOR,
+    OVERRIDABLE,
+    Definition,
+    ItemList,
+    animated,
+    defined,
+    fixed,
+)
 from ...settings.properties import FabrikSettings, settings
+
+OPTIONS: dict[str, Any] = {"options": set(), "override": OVERRIDABLE}
+WEIGHTS: dict[str, Any] = {**OPTIONS, "default": (1.0, 1.0, 1.0), "min": 0.0, "max": 1.0}
 
 LOCATION, BOTH, NONE = "LOCATION", "BOTH", "NONE"
 
@@ -49,11 +60,25 @@ KEYING_ITEMS = (
     (BONE, "Bone", "The dragged bone only", 2),
 )
 
+PERSON, VOLUME = "PERSON", "VOLUME"
+
+MASS_ITEMS = (
+    (PERSON, "Person", "Trunk, head and limbs weigh what they do in a person", 0),
+    (VOLUME, "Envelopes", "Bones that deform weigh as the volume of their envelopes", 1),
+)
+
+MASS: Definition = defined(
+    "Mass",
+    "How heavy the bone is, as a multiple of what Masses gives it",
+    default=1.0,
+    min=0.0,
+    soft_max=10.0,
+    **OPTIONS,
+)
+"""A property of the bone, as its joint's are."""
+
 CLAVICLE_SHARE = 0.11
 """The share of a clavicle in the rotation of a raised arm, as measured in captures."""
-
-OPTIONS: dict[str, Any] = {"options": set(), "override": OVERRIDABLE}
-WEIGHTS: dict[str, Any] = {**OPTIONS, "default": (1.0, 1.0, 1.0), "min": 0.0, "max": 1.0}
 
 
 class FabrikPin(bpy.types.PropertyGroup):
@@ -110,6 +135,12 @@ class FabrikWholeBody(bpy.types.PropertyGroup):
     use_balance: bool = defined(
         "Keep Balance", "Keep the center of mass above what is pinned", **OPTIONS
     )
+    masses: str = defined(
+        "Masses",
+        "What the center of mass is found from. A body that is not recognized uses its envelopes",
+        items=MASS_ITEMS,
+        **OPTIONS,
+    )
     clavicle: float = defined(
         "Clavicle",
         "Share of the clavicle in the rotation of an arm",
@@ -120,6 +151,16 @@ class FabrikWholeBody(bpy.types.PropertyGroup):
     keying: str = defined(
         "Keying", "Bones that Auto Keying keys after a drag", items=KEYING_ITEMS, **OPTIONS
     )
+
+
+def register() -> None:
+    """Add the mass of bones."""
+    cast(Any, bpy.types.Bone).fabrik_mass = MASS.property(float)
+
+
+def unregister() -> None:
+    """Remove it; its values stay in the file."""
+    del cast(Any, bpy.types.Bone).fabrik_mass
 
 
 def pins_of(armature: bpy.types.ID) -> ItemList[FabrikPin]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import atan2, nan, radians, tau
+from math import atan2, nan, pi, radians, tau
 from pathlib import Path
 from statistics import median
 from types import ModuleType, SimpleNamespace
@@ -15,17 +15,19 @@ from dragged_bodies import BODIES, head_of, make_body, tail_of, turn_between
 from layouts import Layout, classes
 from mathutils import Matrix, Quaternion, Vector
 from rigs import (
+    activate,
     channels_bits,
     curves,
     elsewhere,
     is_keyed,
     make_armature,
+    make_chain,
     shown_bits,
     update,
 )
 
 from addon.editing.flexion import Flexion, flexion_of
-from addon.features.whole_body.balancing import centre_of_mass, support_of
+from addon.features.whole_body.balancing import added, loads_of, support_of
 from addon.features.whole_body.dragging import WholeBodyDrag
 from addon.features.whole_body.panel import shown_balance, shown_pins
 from addon.features.whole_body.roles import Roles, roles_of
@@ -224,14 +226,20 @@ def test_the_head_keeps_its_gaze(sample: Any) -> None:
     assert turn_between(sample, roles.head, head) < 0.7 * turn_between(sample, roles.chest, chest)
 
 
-def test_balance_keeps_the_center_of_mass_above_the_feet(sample: Any) -> None:
+@pytest.mark.parametrize("hand", [1.0, 10.0])
+@pytest.mark.parametrize("masses", ["PERSON", "VOLUME"])
+def test_balance_keeps_the_center_of_mass_above_the_feet(
+    masses: str, hand: float, sample: Any
+) -> None:
+    """What the fingers of a hand weigh, where they do, goes along with it."""
     roles = pin_feet(sample)
+    sample.fabrik.whole_body.masses = masses
+    sample.data.bones["Hand.L"].fabrik_mass = hand
     way = Vector((0.0, -0.5, -0.3))
 
     def off_balance() -> float:
         update()
-        centre = centre_of_mass(sample.pose.bones, roles)
-        assert centre is not None
+        _, centre = added(loads_of(sample, sample, roles).values())
         support = support_of(sample.pose.bones, roles.feet, roles.up)
         return Vector(support.outside(centre)).length
 
@@ -240,6 +248,8 @@ def test_balance_keeps_the_center_of_mass_above_the_feet(sample: Any) -> None:
     dragged.move_by(tuple(way))
     assert off_balance() > 0.05
     dragged.cancel()
+    update()
+    assert off_balance() < 1e-6 or hand > 1.0
     sample.fabrik.whole_body.use_balance = True
     dragged = start_of(sample, "Hand.L")
     dragged.move_by(tuple(way))
@@ -249,6 +259,32 @@ def test_balance_keeps_the_center_of_mass_above_the_feet(sample: Any) -> None:
     for step in (0.3, 0.7, 1.2, 1.0):
         dragged.move_by(tuple(way * step))
     assert channels_bits(sample) == once
+
+
+def test_masses_are_those_of_a_person_or_of_envelopes_times_what_is_set(sample: Any) -> None:
+    """Bones that are no part of a person weigh nothing, nor do envelopes that do not deform."""
+    roles, bones = roles_of(sample), sample.data.bones
+    bones["Hand.L"].fabrik_mass = 3.0
+    loads = loads_of(sample, sample, roles)
+    assert loads["Hand.L"][0] == pytest.approx(3.0 * loads["Hand.R"][0])
+    assert sum(mass for mass, _ in loads.values()) == pytest.approx(1.0 + 2.0 * 0.006, abs=2e-3)
+
+    sample.fabrik.whole_body.masses = "VOLUME"
+    bones["Hand.R"].head_radius = bones["Hand.R"].tail_radius = 0.05
+    bones["Head"].use_deform = False
+    loads = loads_of(sample, sample, roles)
+    cylinder = pi * 0.05**2 * bones["Hand.R"].length
+    assert loads["Hand.R"][0] == pytest.approx(cylinder)
+    assert "Head" not in loads
+
+
+def test_a_body_that_is_not_recognized_has_the_masses_of_its_envelopes(empty_file: None) -> None:
+    rig = make_chain(6)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    loads = loads_of(rig, rig, roles_of(rig))
+    assert loads.keys() == {bone.name for bone in rig.data.bones}
+    assert all(mass > 0.0 for mass, _ in loads.values())
 
 
 def test_without_pins_the_feet_that_stand_are_pinned_if_it_is_asked_for(sample: Any) -> None:
@@ -422,11 +458,14 @@ def test_the_panel_lists_pins_and_the_weights_of_the_active_bone(
         return layout.shown
 
     options = ["clavicle", "keying", "use_balance"]
+    weighed = [*options, "masses", "fabrik_mass"]
     roles = pin_feet(sample)
     assert shown()[-3:] == options and "location_weights" not in shown()
     sample.data.bones.active = sample.data.bones[roles.feet[0]]
     assert shown().count("kind") == 2
     assert shown()[-5:] == ["location_weights", "rotation_weights", *options]
+    sample.fabrik.whole_body.use_balance = True
+    assert shown()[-5:] == weighed
 
 
 # Keys, undo and other processes

@@ -587,6 +587,7 @@ NUMBERS = {
     "FabrikRope.collision": ("NONE PLANE MESH", range(3)),
     "FabrikSimulation.state": ("NONE FRESH STALE", range(3)),
     "FabrikWholeBody.up_axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),
+    "FabrikWholeBody.masses": ("PERSON VOLUME", range(2)),
     "FabrikWholeBody.keying": ("FULL_BODY BODY_PART BONE", range(3)),
 }
 """By what numbers files and keys know the items of settings."""
