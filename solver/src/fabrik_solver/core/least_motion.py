@@ -7,7 +7,8 @@ begins at the press, with weak springs that grow.
 
 It is Newton's method. Springs count with their stiffness and with the force that the step before
 expected of them: it is tension that keeps a straight leg straight. What curvature makes them miss
-is corrected once in each step. Limits that a step would leave are held while it is found.
+is corrected in each step, and a step that falls as steeply as it began is made longer. Limits that
+a step would leave are held while it is found.
 """
 
 from math import copysign, inf, sqrt
@@ -58,6 +59,16 @@ LARGEST: Final = 0.3
 SLIDE: Final = 1.2
 """The stiffness of a root against moving, in radians² per size of the body squared."""
 
+CORRECTIONS: Final = 3
+"""How often at most a step is corrected by what curvature makes the springs miss."""
+
+LITTLE: Final = 0.1
+"""A correction that gains less than this share of what its step has gained is the last one."""
+
+STEEP: Final = 0.75
+"""The share of a step's slope from which on the energy is seen to curve less than the system, so
+that a longer step is tried; it is one half where they curve alike."""
+
 DONE: Final = 1e-6
 """A step below this ends a stage."""
 
@@ -70,8 +81,9 @@ FIRM: Final = 10.0
 ROUGH: Final = 1e-2
 """A gain below this share of the energy ends a stage that is not the last."""
 
-SMALL: Final = 1e-5
-"""The same of the last one: out of reach the energy is large, and nobody sees what is left."""
+SMALL: Final = 1e-6
+"""The same of the last one. Out of reach the energy is large: what this leaves of the motion is not
+seen, while ten times as much makes bones tremble by degrees from one move to the next."""
 
 FINE: Final = 1e-5
 """A gain below this, in radians², ends any stage."""
@@ -201,10 +213,11 @@ class Search:
         damping = 0.0
         for _ in range(STEPS):
             self.steps += 1
-            step = self._within(self._linearize(pose), damping)
+            right = self._linearize(pose)
+            step = self._within(right, damping)
             damping = self._damping
             size = self._largest(step)
-            after, reached = self._descend(pose, step, lowest)
+            after, reached = self._descend(pose, step, lowest, _product(right, step))
             if reached < lowest:
                 gain = lowest - reached
                 pose, lowest = after, reached
@@ -239,26 +252,65 @@ class Search:
         if self._lean is not None:
             self._lean.response = []
 
-    def _descend(self, pose: Placement, step: list[Vec], lowest: float) -> tuple[Placement, float]:
-        """Return a pose on the way of a step that is lower, and its energy; or the given one."""
-        best = pose
+    def _descend(
+        self, pose: Placement, step: list[Vec], start: float, slope: float
+    ) -> tuple[Placement, float]:
+        """Return a lower pose on the way of a step, or else the given one, and its energy.
+
+        Args:
+            pose: The pose.
+            step: The step.
+            start: The energy of the pose.
+            slope: How much of it the whole step would take if it went on falling as at the pose.
+        """
+        best, lowest = pose, start
         self._foresee(pose, step, 1.0)
         for spring in self.springs:
             spring.force = spring.pull(spring.foreseen)
-        share = min(1.0, LARGEST / max(self._largest(step), LARGEST))
+        size = self._largest(step)
+        share = min(1.0, LARGEST / max(size, LARGEST))
         for _ in range(HALVINGS):
-            way = _all_scaled(step, share)
-            ahead = self._moved(pose, way)
-            self._foresee(pose, step, share)
-            bent = self._solved(self._missed(pose, ahead))
-            corrected = self._moved(pose, [add(a, b) for a, b in zip(way, bent, strict=True)])
-            for after in (ahead, corrected):
-                reached = self._energy(after)
-                if reached < lowest:
-                    best, lowest = after, reached
-            if best is not pose:
+            after, reached = self._ahead(pose, step, share, start)
+            if reached < lowest:
+                best, lowest = after, reached
                 break
             share *= 0.5
+        while start - lowest > STEEP * share * slope and 2.0 * share * size <= LARGEST:
+            share *= 2.0
+            after, reached = self._ahead(pose, step, share, start)
+            if reached >= lowest:
+                break
+            best, lowest = after, reached
+        return best, lowest
+
+    def _ahead(
+        self, pose: Placement, step: list[Vec], share: float, start: float
+    ) -> tuple[Placement, float]:
+        """Return the pose at a share of a step, and its energy: corrected as long as that helps.
+
+        Springs of pins are so stiff that along a curve they leave only tiny steps a lower energy.
+
+        Args:
+            pose: The pose.
+            step: The step.
+            share: The share.
+            start: The energy of the pose.
+        """
+        way = _all_scaled(step, share)
+        self._foresee(pose, step, share)
+        best = after = self._moved(pose, way)
+        lowest = self._energy(best)
+        for _ in range(CORRECTIONS):
+            bent = self._solved(self._missed(pose, after))
+            way = [add(a, b) for a, b in zip(way, bent, strict=True)]
+            after = self._moved(pose, way)
+            reached = self._energy(after)
+            if reached >= lowest:
+                break
+            gain = lowest - reached
+            best, lowest = after, reached
+            if gain < LITTLE * (start - lowest):
+                break
         return best, lowest
 
     # Energy, gradient and stiffness
