@@ -34,12 +34,17 @@ from ..blender.updates import (
 from ..plan import dependencies, planner
 from ..plan.planner import Planner
 from ..plan.registry import note_update
-from ..settings.notifications import take_followed
-from .affected import Update, forget_removed_layers, is_foreign, unseen
 from .early import Coming, Early
 from .solving import Runs
 from .timing import Timing
-from .update import after_evaluation, before_evaluation
+from .update import (
+    Update,
+    after_evaluation,
+    before_evaluation,
+    forget_removed_layers,
+    is_foreign,
+    unseen,
+)
 
 
 class Events:
@@ -217,7 +222,7 @@ def _follow(
         plan_of.discard(skeletons=True)
     if depsgraph.mode == "VIEWPORT":
         plan_of.current_after_writes()
-    redeclared = take_followed()
+    redeclared, plan_of.deferred.followed = plan_of.deferred.followed, set()
     if (redeclared or not plan_of.is_declared) and depsgraph.mode == "VIEWPORT":
         redeclared |= _declare_dependencies()
     if not is_frame_change:

@@ -24,9 +24,15 @@ from ..blender.skeleton import Skeleton, matrix3, matrix_frame
 from ..plan.chain_plan import ChainPlan, GoalSource
 from ..plan.plan import Plan
 from ..settings.properties import FabrikConstraint, settings
-from .evaluated import Evaluated
-from .fk_pose import FkPose, FkReader
-from .unevaluated import Unevaluated, animated_from, object_frame, object_place
+from .armature import (
+    Evaluated,
+    FkPose,
+    FkReader,
+    Unevaluated,
+    animated_from,
+    object_frame,
+    object_place,
+)
 
 T = TypeVar("T")
 

@@ -13,21 +13,19 @@ from fabrik_solver.core.vectors import Vec
 from ..blender.access import session_uid
 from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
 from ..blender.session import part
-from ..plan.armature_plan import ArmaturePlan
 from ..plan.chain_plan import Report, UnitPlan
-from ..plan.plan import Plan
+from ..plan.plan import ArmaturePlan, Plan
 from ..plan.planner import Planner
 from ..plan.pre_pass import PrePassBone
 from ..plan.results import SolveResult
 from ..plan.tree_plan import TreePlan
 from ..plan.unit import PrePassUnit, Unit
+from .armature import FkReader
 from .chain import MovedChain, ReachingChain
-from .fk_pose import FkReader
-from .overwriting import Overwritten
 from .read import EvaluatedSnapshot, SceneSnapshot
 from .solved_scene import SolvedScene
 from .tree import TreeUnit
-from .write import PoseWriter
+from .write import Overwritten, PoseWriter
 
 FARTHEST = 1e30
 """The largest local location of a bone; beyond it Blender's single precision overflows."""
@@ -147,7 +145,12 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
         inputs = unit.read(solved)
         if inputs is None:
             return unit.unposed(Report("DISABLED"))
-        result = unit.known(inputs, frame) or unit.solve(solved, inputs)
+        # Equal inputs give the same result: the last one, or the cached one of a frame.
+        result = unit.last
+        if result is None or result.inputs != inputs:
+            result = unit.results.get(frame) if frame is not None else None
+        if result is None or result.inputs != inputs:
+            result = unit.solve(solved, inputs)
         if result.locations:
             _refuse_far(result.locations)
         return result

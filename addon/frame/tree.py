@@ -41,8 +41,7 @@ from .chain import (
     stretch_of,
     tip_of,
 )
-from .solved_pose import SolvedPose
-from .solved_scene import SolvedScene
+from .solved_scene import SolvedPose, SolvedScene
 
 Bends = tuple[list[Vec | None], list[Vec | None]]
 """The rest bend of a chain from each of its bones on, with and without its hand."""

@@ -27,7 +27,6 @@ from ..blender.skeleton import Skeleton, skeleton_of
 from ..settings.properties import settings
 from .chain_plan import ChainPlan, GoalSource, UnitPlan
 from .plan import Lookahead, Plan
-from .pre_pass import PrePassBone
 
 OBJECT_CHANNELS = {*KIND_OF, "delta_location", "delta_scale"}
 OBJECT_CHANNELS |= {"delta_rotation_euler", "delta_rotation_quaternion"}
@@ -86,8 +85,7 @@ def _look_at_group(lookahead: Lookahead, group: set[int], units: list[UnitPlan])
     if not is_known:
         return
     lookahead.known |= group
-    members = [member for unit in units for member in (unit, *unit.members)]
-    if any(isinstance(one, ChainPlan | PrePassBone) and one.is_timed for one in members):
+    if any(part.is_timed for unit in units for part in unit.parts):
         lookahead.timed |= group
     lookahead.curves |= walk.curves
     for animated, curves in walk.curves.items():
@@ -161,10 +159,10 @@ class _DependencyWalk:
         found: list[bool] = []
         starts: list[Node] = []
         for unit in units:
-            if isinstance(unit, PrePassBone):
-                found.append(unit.is_known_ahead and self._knows_writing(unit.rig))
-                starts.append((unit.rig.object, unit.bone))
-                starts += [node_at(point) for points in unit.states for point in points]
+            found.append(unit.is_known_ahead and self._knows_writing(unit.rig))
+            starts += [node_at(point) for points in unit.needs_by_state() for point in points]
+            if not unit.members:  # A pre-pass bone, whose chains are units of their own.
+                starts.append((unit.rig.object, unit.bones[0]))
             for chain in unit.members:
                 found.append(self._knows_chain(chain))
                 starts += _starts(chain) if found[-1] else ()
@@ -188,8 +186,6 @@ class _DependencyWalk:
         return not lookahead.animated[rig.uid] or rig.uid in lookahead.replaced
 
     def _knows_chain(self, chain: ChainPlan) -> bool:
-        if not self._knows_writing(chain.rig):
-            return False
         return bool(chain.problem) or (self._knows_goal(chain) and self._knows_motion(chain))
 
     def _knows_goal(self, chain: ChainPlan) -> bool:

@@ -56,9 +56,8 @@ def structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context
     armature = cast(bpy.types.Object | None, item.id_data)
     if armature is None:  # In the preferences.
         return
-    if notifications.is_following():  # Planning does the rest.
-        notifications.note_followed(armature)
-        return
+    if notifications.note_followed(armature):
+        return  # Planning does the rest.
     notifications.structure.notify(armature)
     armature.update_tag()
 
