@@ -353,7 +353,13 @@ class FkReader:
 
 
 class Evaluated:
-    """An evaluated armature, read lazily."""
+    """An evaluated armature, read lazily.
+
+    Attributes:
+        has_animated_bones: Whether F-curves animate its bones that Blender has yet to evaluate.
+    """
+
+    has_animated_bones = False
 
     def __init__(self, armature: bpy.types.Object, rows: Rows | None = None) -> None:
         """Wrap an evaluated armature.
@@ -364,6 +370,10 @@ class Evaluated:
         """
         self.object = armature
         self._rows = rows
+
+    def has_played(self, _evaluated: PoseChannels, _posed: Collection[int]) -> bool:
+        """Return whether evaluated channels have the values of these F-curves."""
+        return True
 
     @cached_property
     def bones(self) -> bpy.types.bpy_prop_collection[Any]:
@@ -378,7 +388,7 @@ class Evaluated:
     @cached_property
     def is_at_rest(self) -> bool:
         """Whether the armature is set to Rest Position."""
-        return cast(bpy.types.Armature, self.object.data).pose_position == "REST"
+        return cast("bpy.types.Armature", self.object.data).pose_position == "REST"
 
     @cached_property
     def _matrices(self) -> array[float]:
@@ -387,7 +397,7 @@ class Evaluated:
     @cached_property
     def _constraints(self) -> bpy.types.bpy_prop_collection[Any]:
         items: Any = settings(self.object).constraints
-        present: Any = settings(cast(bpy.types.Object, self.object.original)).constraints
+        present: Any = settings(cast("bpy.types.Object", self.object.original)).constraints
         # The copy may predate an added or removed constraint.
         return items if len(items) == len(present) else present
 

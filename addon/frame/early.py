@@ -97,7 +97,7 @@ class Early:
         """
         was_tried, solved = self.plan is plan, self.solved
         self.plan = self.solved = None
-        return was_tried, solved if was_tried else None, self.differing.pop(depsgraph, set[int]())
+        return was_tried, solved if was_tried else None, self.differing.pop(depsgraph, set())
 
     def look_at_meshes(
         self, rigs: Set[int], plan: Plan, depsgraph: bpy.types.Depsgraph | None

@@ -71,7 +71,7 @@ class SceneSnapshot(ABC):
         """Read nothing yet."""
         self.plan = plan
         # Nothing reads it if there is none.
-        self.depsgraph = cast(bpy.types.Depsgraph, depsgraph)
+        self.depsgraph = cast("bpy.types.Depsgraph", depsgraph)
         self.scene = scene
         self.time = scene.frame_current_final
         self.rigs = rigs
@@ -142,6 +142,10 @@ class SceneSnapshot(ABC):
     def basis(self, ob: bpy.types.Object, uid: int) -> Frame:
         """Return the frame of an object in the space of its parent, if it has one."""
 
+    def came_true(self, _depsgraph: bpy.types.Depsgraph, _worlds: Mapping[int, Frame]) -> bool:
+        """Return whether a depsgraph has evaluated what was read (see `ChannelSnapshot`)."""
+        return True
+
 
 class EvaluatedSnapshot(SceneSnapshot):
     """What a depsgraph has evaluated."""
@@ -168,7 +172,7 @@ class EvaluatedSnapshot(SceneSnapshot):
                 to the original data, as in a render.
             is_played: Whether nothing but animation may have changed the other armatures.
         """
-        scene = cast(bpy.types.Scene, depsgraph.scene)
+        scene = cast("bpy.types.Scene", depsgraph.scene)
         super().__init__(plan, readers, depsgraph, scene, rigs)
         self._has_foreign_animation = has_foreign_animation
         self._is_played = is_played
@@ -339,8 +343,7 @@ class ChannelSnapshot(SceneSnapshot):
             if copy.is_evaluated and not self._has_expected_transform(uid, ob, copy, worlds):
                 return False
         for uid, now in self.evaluated.items():
-            # One that could not be read is not.
-            if isinstance(now, Unevaluated) and now.has_animated_bones:
+            if now.has_animated_bones:
                 copy = self.rigs[uid].evaluated_get(depsgraph)
                 posed = self.plan.lookahead.animated[uid]
                 if copy.is_evaluated and not now.has_played(PoseChannels(pose_bones(copy)), posed):

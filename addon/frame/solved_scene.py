@@ -148,7 +148,7 @@ COPY_ROTATION = "COPY_ROTATION"
 class SolvedScene:
     """A snapshot with the results that were solved so far.
 
-    Only `solving.solve_scene` changes it. To all others it is read-only, and the result of the
+    Only `solving.Runs` changes it. To all others it is read-only, and the result of the
     solve.
 
     Attributes:
@@ -173,7 +173,9 @@ class SolvedScene:
         self.worlds: dict[int, Frame] = {}
         self._frame_rate: float | None = None
         self._frames: dict[int, dict[int, Frame]] = {}
-        self._linked = set[int]()  # Armatures with frames that depend on more than their parents.
+        self._linked: set[int] = (
+            set()
+        )  # Armatures with frames that depend on more than their parents.
         self.failed: Collection[object] = snapshot.failed
 
     @property
@@ -373,7 +375,7 @@ class SolvedScene:
         return world
 
     def _parent_world(self, ob: bpy.types.Object) -> Frame:
-        parent = cast(bpy.types.Object, ob.parent)
+        parent = cast("bpy.types.Object", ob.parent)
         world = self.world(parent, parent.session_uid)
         if ob.parent_type != "BONE" or parent.type != "ARMATURE":
             return world

@@ -134,7 +134,7 @@ def affected_by(runs: Runs, update: Update) -> Affected:
     is_timed = is_frame_change or session_uid(depsgraph.scene) in (updated or ())
     every = set(plan.rigs)
     concerned = every if updated is None else updated | _depending(plan, updated, is_timed)
-    unseen = set[int]() if is_frame_change else _take_unseen(depsgraph)
+    unseen: set[int] = set() if is_frame_change else _take_unseen(depsgraph)
     # Scripts change lists without a notification, so all that will be solved is checked.
     is_all = is_frame_change or redeclared
     new = runs.planner.stale(plan.rigs if is_all else _solved_with(plan, concerned | unseen))
@@ -142,9 +142,9 @@ def affected_by(runs: Runs, update: Update) -> Affected:
         runs.planner.discard()
         plan = runs.follow()
         # The new plan may have other armatures.
-        updated = _updated(update) or set[int]()
+        updated = _updated(update) or set()
         concerned = updated | _depending(plan, updated, is_timed)
-        unseen |= set[int]() if is_frame_change else _take_unseen(depsgraph)
+        unseen |= set() if is_frame_change else _take_unseen(depsgraph)
     new |= unseen
     concerned |= new
     if redeclared:
@@ -154,7 +154,7 @@ def affected_by(runs: Runs, update: Update) -> Affected:
     rigs = set(plan.rigs) if is_every else _solved_with(plan, concerned)
     evaluated = evaluated_copies(plan, depsgraph, rigs)
     has_new_curves = not is_frame_change and depsgraph.id_type_updated("ACTION")
-    scene = cast(bpy.types.Scene, depsgraph.scene)
+    scene = cast("bpy.types.Scene", depsgraph.scene)
     frame = scene.frame_current_final if is_frame_change else None
     is_other = is_foreign(depsgraph)
     return Affected(update, runs, evaluated, new, redeclared, is_other, has_new_curves, frame)
@@ -179,7 +179,7 @@ def _solved_with(plan: Plan, affected: Set[int]) -> set[int]:
 
 def _depending(plan: Plan, updated: set[int], is_timed: bool) -> set[int]:
     """Return the armatures that depend on the frame, if it changed, or on updated objects."""
-    found = set(plan.timed) if is_timed else set[int]()
+    found: set[int] = set(plan.timed) if is_timed else set()
     return found.union(*[plan.watched[uid] for uid in plan.watched.keys() & updated])
 
 
@@ -235,7 +235,7 @@ def update(runs: Runs, scene: SceneSnapshot, frame: float | None) -> tuple[Solve
         The solved scene, and the armatures whose channel values differ from the last ones.
     """
     solved = runs.solve(scene, frame)
-    changed = set[int]()
+    changed: set[int] = set()
     for uid in solved.rigs:
         writer = runs.writers[uid]
         try:
@@ -257,7 +257,7 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         coming: The evaluation.
     """
     plan = coming.plan
-    copied = set[int]()
+    copied: set[int] = set()
     early.differing.clear()
     if coming.tagged:
         copied = plan.copied_with(coming.tagged)
@@ -265,7 +265,9 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         if not plan.has_same_names(coming.tagged):
             return  # F-curves already use the new bone names, the plan the old ones.
     choice = chosen(runs, early, coming)
-    foreseen, changed, played = set[int](), set[int](), set[int]()
+    foreseen: set[int] = set()
+    changed: set[int] = set()
+    played: set[int] = set()
     if choice.is_tried:
         early.plan = plan
     if choice.snapshot is not None:
@@ -309,12 +311,12 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
     wrong = _wrong(affected, was_tried, solved, differing)
-    changed = _read_and_solve(affected, wrong) if wrong else set[int]()
+    changed: set[int] = _read_and_solve(affected, wrong) if wrong else set()
     # What differs from the last pose is not shown yet, unless it was written ahead.
     sure = changed - early.written
     again = sure | {uid for uid in wrong - sure if not affected.is_shown(uid)}
     again |= (affected.evaluated.keys() & affected.redeclared) | differing
-    others = set[int]()
+    others: set[int] = set()
     if affected.redeclared or done.has_other_handlers:
         others = _may_be_evaluated(affected, again)
     if again or others:
@@ -331,7 +333,7 @@ def _wrong(
 ) -> set[int]:
     """Return the armatures that may show a wrong pose, with all that are solved with them."""
     done, groups = affected.update, affected.runs.plan.groups
-    right = set[int]()
+    right: set[int] = set()
     if was_tried and not done.is_undo:
         right = _confirmed(affected, early)
     if not (done.is_frame_change or done.is_undo):
@@ -343,11 +345,12 @@ def _wrong(
 def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
     """Return the armatures that show what was solved ahead, and were evaluated as foreseen."""
     evaluated, lookahead = affected.evaluated.keys(), affected.runs.plan.lookahead
-    right, foreseen = set[int](), set[int]()
+    right: set[int] = set()
+    foreseen: set[int] = set()
     if early is not None and not affected.has_new_curves:
         foreseen = evaluated & early.rigs.keys()
         scene, depsgraph = early.snapshot, affected.update.depsgraph
-        if isinstance(scene, ChannelSnapshot) and scene.came_true(depsgraph, early.worlds):
+        if scene.came_true(depsgraph, early.worlds):
             right |= foreseen
     if affected.frame is not None:  # No input of the others has changed then.
         right |= evaluated & (lookahead.known - lookahead.timed) - foreseen
@@ -365,12 +368,12 @@ def _read_and_solve(affected: Affected, rigs: set[int]) -> set[int]:
     touched = affected.touched()
     animated = affected.evaluated.keys() & plan.animated
     known = rigs & plan.lookahead.known
-    changed = set[int]()
+    changed: set[int] = set()
     if known:
         scene = _channels(affected, known, touched | animated)
         solved, changed = update(runs, scene, affected.frame)
         if not scene.came_true(done.depsgraph, solved.worlds):
-            known = set[int]()
+            known = set()
     others = rigs - known
     if others:
         touched |= plan.lookahead.known
@@ -385,7 +388,7 @@ def _channels(affected: Affected, rigs: set[int], touched: set[int]) -> ChannelS
     """Read armatures from the original data."""
     runs, depsgraph = affected.runs, affected.update.depsgraph
     frame = affected.frame if affected.is_foreign else None
-    scene = cast(bpy.types.Scene, depsgraph.scene)
+    scene = cast("bpy.types.Scene", depsgraph.scene)
     return ChannelSnapshot(runs.plan, runs.readers, scene, rigs, touched, frame, depsgraph)
 
 

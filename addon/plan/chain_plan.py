@@ -57,7 +57,7 @@ class Report(NamedTuple):
 
 
 class Pose(Protocol):
-    """The pose of an armature, as solved so far (see `solved_pose.SolvedPose`)."""
+    """The pose of an armature, as solved so far (see `solved_scene.SolvedPose`)."""
 
     @property
     def settings(self) -> Sequence[AnimatedSettings]:

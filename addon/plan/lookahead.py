@@ -118,7 +118,7 @@ def _is_worth_solving_early(group: set[int], walk: _DependencyWalk) -> bool:
 
 def _slots_of(rig: Skeleton, channels: Iterable[tuple[str, int]]) -> set[int]:
     """Return the slots of an armature that animated channels set."""
-    slots = set[int]()
+    slots: set[int] = set()
     for path in {path for path, _ in channels}:
         name, channel = split_bone_path(path)
         if channel in KIND_OF and name in rig.index:

@@ -81,7 +81,7 @@ class ArmaturePlan:
         self.native_joints = {bone for chain in self.chains for _, bone in chain.joints.native}
         self.tips = {chain.tip_bone for chain in self.chains if chain.tip_bone >= 0}
         self.is_animated = is_animated(ob)
-        data = cast(bpy.types.ID, ob.data)
+        data = cast("bpy.types.ID", ob.data)
         self.blocks = (ob.name, data.name)
         self.uids = (rig.uid, data.session_uid)
         self.sources = {source.session_uid for source, _ in dependencies.sources(ob)}
@@ -210,7 +210,7 @@ class Lookahead:
 
     def concerned(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
         """Return the known armatures that tagged data-blocks (by name) or the frame affect."""
-        found = set(self.worth) if is_frame_change else set[int]()
+        found: set[int] = set(self.worth) if is_frame_change else set()
         return found.union(*[self.sources[name] for name in tagged if name in self.sources])
 
     def is_outdated(self) -> bool:

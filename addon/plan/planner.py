@@ -128,7 +128,7 @@ class Planner:
     def _discard(self, rigs: Iterable[int]) -> None:
         for uid in rigs:
             own = self.armatures.pop(uid)
-            before = self._posed.get(uid, (own.rig.object, set[tuple[str, int]]()))[1]
+            before = self._posed.get(uid, (own.rig.object, set()))[1]
             self._posed[uid] = own.rig.object, before | own.names
         self.plan = None
 

@@ -46,14 +46,14 @@ NOT_IN_PRESETS = {"SKIP_SAVE"}
 
 def value_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     """Tag the armature for update."""
-    armature = cast(bpy.types.Object | None, item.id_data)
+    armature = cast("bpy.types.Object | None", item.id_data)
     if armature is not None:  # None in the preferences.
         armature.update_tag()
 
 
 def structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     """Discard the plan of the armature, and tag it for update."""
-    armature = cast(bpy.types.Object | None, item.id_data)
+    armature = cast("bpy.types.Object | None", item.id_data)
     if armature is None:  # In the preferences.
         return
     if notifications.note_followed(armature):

@@ -33,7 +33,8 @@ def following() -> Iterator[set[int]]:
     Blender tags them for that.
     """
     global _followed
-    _followed = found = set[int]()
+    found: set[int] = set()
+    _followed = found
     try:
         yield found
     finally:
