@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from math import dist
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import bpy
 
@@ -207,8 +207,9 @@ class EvaluatedSnapshot(SceneSnapshot):
         """Return the world location of an object; None if it must be computed."""
         place = self.locations.get(uid)
         if place is None and uid not in self.plan.carried:
-            world = ob.evaluated_get(self.depsgraph).matrix_world
-            place = self.locations[uid] = cast(Vec, world.translation.to_tuple())
+            untyped: Any = ob
+            world = untyped.evaluated_get(self.depsgraph).matrix_world
+            place = self.locations[uid] = world.translation.to_tuple()
         return place
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame | None:
@@ -299,16 +300,17 @@ class ChannelSnapshot(SceneSnapshot):
         place = self.locations.get(uid)
         if place is not None or ob.parent is not None:
             return place
+        untyped: Any = ob  # Unlike `cast`, this costs nothing at each of many calls.
         if self._seen_in is not None:
-            place = ob.evaluated_get(self._seen_in).matrix_world.translation.to_tuple()
+            place = untyped.evaluated_get(self._seen_in).matrix_world.translation.to_tuple()
         else:
             self.objects[uid] = ob
             played = self._curves(uid) if uid in self.plan.lookahead.placed else None
             if played is None:
-                place = ob.matrix_basis.translation.to_tuple()
+                place = untyped.matrix_basis.translation.to_tuple()
             else:
                 place = object_place(ob, played)
-        self.locations[uid] = place = cast(Vec, place)
+        self.locations[uid] = place
         return place
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame | None:

@@ -63,7 +63,6 @@ class Affected(NamedTuple):
         runs: What is kept of them.
         evaluated: The affected armatures, evaluated.
         new: Those that this view layer has not shown yet, or whose lists a script changed.
-        redeclared: Those that Blender evaluates again in any case.
         is_foreign: Whether Blender does not flush the depsgraph's animation to the original data.
         has_new_curves: Whether F-curves may have been edited.
         frame: The new frame; None if the frame did not change.
@@ -73,7 +72,6 @@ class Affected(NamedTuple):
     runs: Runs
     evaluated: dict[int, bpy.types.Object]
     new: set[int]
-    redeclared: Set[int]
     is_foreign: bool
     has_new_curves: bool
     frame: float | None
@@ -103,7 +101,7 @@ class Affected(NamedTuple):
         if not (may_be_other and runs.is_solved) or self.has_new_curves:
             return set()
         changed = changed_in(update.updates, update.is_rebuilt)
-        concerned = self.new | self.redeclared | plan.driven | changed
+        concerned = self.new | update.redeclared | plan.driven | changed
         concerned |= _depending(plan, changed, depsgraph.id_type_updated("SCENE"))
         concerned = concerned.union(*[plan.sources[uid] for uid in plan.sources.keys() & changed])
         others = {uid for uid in self.evaluated if concerned.isdisjoint(plan.groups[uid])}
@@ -157,7 +155,7 @@ def affected_by(runs: Runs, update: Update) -> Affected:
     scene = cast("bpy.types.Scene", depsgraph.scene)
     frame = scene.frame_current_final if is_frame_change else None
     is_other = is_foreign(depsgraph)
-    return Affected(update, runs, evaluated, new, redeclared, is_other, has_new_curves, frame)
+    return Affected(update, runs, evaluated, new, is_other, has_new_curves, frame)
 
 
 def _updated(update: Update, most: int | None = None) -> set[int] | None:
@@ -315,9 +313,9 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     # What differs from the last pose is not shown yet, unless it was written ahead.
     sure = changed - early.written
     again = sure | {uid for uid in wrong - sure if not affected.is_shown(uid)}
-    again |= (affected.evaluated.keys() & affected.redeclared) | differing
+    again |= (affected.evaluated.keys() & done.redeclared) | differing
     others: set[int] = set()
-    if affected.redeclared or done.has_other_handlers:
+    if done.redeclared or done.has_other_handlers:
         others = _may_be_evaluated(affected, again)
     if again or others:
         _evaluate_again(affected, again, others)
@@ -409,7 +407,7 @@ def _evaluated(affected: Affected, rigs: set[int], touched: set[int]) -> Evaluat
 def _may_be_evaluated(affected: Affected, again: set[int]) -> set[int]:
     """Return the other armatures that Blender may evaluate in the same pass."""
     others = affected.evaluated.keys() - again
-    if affected.redeclared:
+    if affected.update.redeclared:
         # It evaluates what is tagged for any view layer, or shares armature data with these.
         return others
     # Handlers of others may have tagged some.

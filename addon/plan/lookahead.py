@@ -26,7 +26,7 @@ from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Skeleton, skeleton_of
 from ..settings.properties import settings
 from .chain_plan import ChainPlan, GoalSource, UnitPlan
-from .plan import Lookahead, Plan
+from .plan import Lookahead, Plan, native_ik_chains
 
 OBJECT_CHANNELS = {*KIND_OF, "delta_location", "delta_scale"}
 OBJECT_CHANNELS |= {"delta_rotation_euler", "delta_rotation_quaternion"}
@@ -271,7 +271,10 @@ class _DependencyWalk:
         """Return the bones that native IK, drivers or unknown F-curves move."""
         uid = ob.session_uid
         if uid not in self._unpredictable:
-            self._unpredictable[uid] = _posed_by_native_ik(ob) | self._posed_by_animation(ob)
+            rig = skeleton_of(ob)
+            chains = native_ik_chains(rig, ("IK", "SPLINE_IK"))
+            posed = {rig.names[bone] for chain in chains for bone in chain}
+            self._unpredictable[uid] = posed | self._posed_by_animation(ob)
         return self._unpredictable[uid]
 
     def _posed_by_animation(self, ob: bpy.types.Object) -> set[str]:
@@ -299,25 +302,6 @@ def _starts(chain: ChainPlan) -> list[Node]:
 HIDES = re.compile(r"\.hide(_\w+)?$")
 
 
-def _posed_by_native_ik(ob: bpy.types.Object) -> set[str]:
-    """Return the bones that native IK constraints pose."""
-    found: set[str] = set()
-    for bone in pose_bones(ob):
-        for con in bone.constraints:
-            if con.type in ("IK", "SPLINE_IK") and not con.mute:
-                found |= _ik_chain(bone, con.chain_count)
-    return found
-
-
 def _places(path: str) -> bool:
     """Return whether a property affects the transform of an object."""
     return path.startswith(PLACING)
-
-
-def _ik_chain(bone: Any, count: int) -> set[str]:
-    """Return the bones that a native IK constraint on a bone poses."""
-    found: set[str] = set()
-    while bone is not None and (count == 0 or len(found) <= count):
-        found.add(bone.name)
-        bone = bone.parent
-    return found
