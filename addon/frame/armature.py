@@ -16,14 +16,7 @@ import bpy
 from fabrik_solver import Frame, Local
 from fabrik_solver.core.vectors import (
     ORIGIN,
-    Mat3,
     Quat,
-    Vec,
-    add,
-    mat_product,
-    quat_matrix,
-    scale_columns,
-    times,
 )
 
 from ..blender import animation
@@ -44,12 +37,11 @@ from ..blender.rotation import (
     channel_of,
     floats,
     gather,
-    mode_of,
     quaternion,
     ranges_of,
     transfer,
 )
-from ..blender.skeleton import Skeleton, matrix3, matrix_frame
+from ..blender.skeleton import Skeleton, matrix_frame
 from ..settings.joint_limits import IkSettings, ik_settings
 from ..settings.muting import influence_overrides
 from ..settings.properties import AnimatedSettings, settings, settings_form
@@ -498,56 +490,6 @@ def _as_property(prop: Any, number: float) -> Any:
         return int(number)
     number = min(max(number, prop.hard_min), prop.hard_max)
     return int(number) if prop.type == "INT" else number
-
-
-def object_place(ob: bpy.types.Object, played: Sampler | None) -> Vec:
-    """Return the location of an object from its channels, as in `matrix_basis`.
-
-    Args:
-        ob: The object.
-        played: Its F-curves at the frame; None if the channels already have their values.
-    """
-    place = _vec(_channel(ob, played, "location"))
-    delta = _vec(_channel(ob, played, "delta_location"))
-    # Blender adds them in single precision.
-    return place if delta == ORIGIN else _vec(array("f", add(place, delta)))
-
-
-def object_frame(ob: bpy.types.Object, played: Sampler | None, turns: bool) -> Frame:
-    """Return the frame of an object from its channels; see `object_place`.
-
-    Args:
-        ob: The object.
-        played: Its F-curves at the frame.
-        turns: Whether F-curves set its rotation or scale.
-    """
-    if not turns:
-        return matrix3(ob.matrix_basis), object_place(ob, played)
-    mode = mode_of(ob)
-    name, _ = channel_of(mode)
-    turn = _matrix(mode, _channel(ob, played, name))
-    if name != "rotation_axis_angle":  # RNA does not expose its delta.
-        turn = mat_product(_matrix(mode, _channel(ob, played, f"delta_{name}")), turn)
-    scale = _vec(_channel(ob, played, "scale"))
-    size = times(scale, _vec(_channel(ob, played, "delta_scale")))
-    return scale_columns(turn, size), object_place(ob, played)
-
-
-def _channel(ob: bpy.types.Object, played: Sampler | None, name: str) -> list[float]:
-    numbers = list(getattr(ob, name))
-    if played is not None:
-        for i, number in played.at(name):
-            numbers[i] = number
-    return numbers
-
-
-def _matrix(mode: int, numbers: list[float]) -> Mat3:
-    return quat_matrix(quaternion(mode, numbers))
-
-
-def _vec(numbers: Sequence[float]) -> Vec:
-    x, y, z = numbers
-    return (x, y, z)
 
 
 def animated_from(

@@ -6,20 +6,30 @@ Armatures are read at once, transforms of objects on demand; the scene does not 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping
+from array import array
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import dist
 from typing import Any, TypeVar, cast
 
 import bpy
 
 from fabrik_solver import Frame
-from fabrik_solver.core.vectors import Vec
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Mat3,
+    Vec,
+    add,
+    mat_product,
+    quat_matrix,
+    scale_columns,
+    times,
+)
 
 from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import Sampler
 from ..blender.errors import report_once
-from ..blender.rotation import PoseChannels, Rows
+from ..blender.rotation import PoseChannels, Rows, channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, matrix3, matrix_frame
 from ..plan.chain_plan import ChainPlan, GoalSource
 from ..plan.plan import Plan
@@ -30,8 +40,6 @@ from .armature import (
     FkReader,
     Unevaluated,
     animated_from,
-    object_frame,
-    object_place,
 )
 
 T = TypeVar("T")
@@ -377,3 +385,53 @@ class ChannelSnapshot(SceneSnapshot):
         near = PRECISION * max(map(abs, world[0]))
         axes = zip(matrix3(copy.matrix_world), world[0], strict=True)
         return all([abs(a - b) <= near for a, b in axes])
+
+
+def object_place(ob: bpy.types.Object, played: Sampler | None) -> Vec:
+    """Return the location of an object from its channels, as in `matrix_basis`.
+
+    Args:
+        ob: The object.
+        played: Its F-curves at the frame; None if the channels already have their values.
+    """
+    place = _vec(_channel(ob, played, "location"))
+    delta = _vec(_channel(ob, played, "delta_location"))
+    # Blender adds them in single precision.
+    return place if delta == ORIGIN else _vec(array("f", add(place, delta)))
+
+
+def object_frame(ob: bpy.types.Object, played: Sampler | None, turns: bool) -> Frame:
+    """Return the frame of an object from its channels; see `object_place`.
+
+    Args:
+        ob: The object.
+        played: Its F-curves at the frame.
+        turns: Whether F-curves set its rotation or scale.
+    """
+    if not turns:
+        return matrix3(ob.matrix_basis), object_place(ob, played)
+    mode = mode_of(ob)
+    name, _ = channel_of(mode)
+    turn = _matrix(mode, _channel(ob, played, name))
+    if name != "rotation_axis_angle":  # RNA does not expose its delta.
+        turn = mat_product(_matrix(mode, _channel(ob, played, f"delta_{name}")), turn)
+    scale = _vec(_channel(ob, played, "scale"))
+    size = times(scale, _vec(_channel(ob, played, "delta_scale")))
+    return scale_columns(turn, size), object_place(ob, played)
+
+
+def _channel(ob: bpy.types.Object, played: Sampler | None, name: str) -> list[float]:
+    numbers = list(getattr(ob, name))
+    if played is not None:
+        for i, number in played.at(name):
+            numbers[i] = number
+    return numbers
+
+
+def _matrix(mode: int, numbers: list[float]) -> Mat3:
+    return quat_matrix(quaternion(mode, numbers))
+
+
+def _vec(numbers: Sequence[float]) -> Vec:
+    x, y, z = numbers
+    return (x, y, z)

@@ -161,8 +161,9 @@ def has_settings(ob: bpy.types.Object) -> bool:
 
 def keys_of(fabrik: FabrikSettings) -> list[int]:
     """Return the keys of an armature's constraints, in the order of the list."""
-    keys = array("i", bytes(4 * len(fabrik.constraints)))
-    fabrik.constraints.foreach_get("key", keys)
+    constraints = fabrik.constraints
+    keys = array("i", bytes(4 * len(constraints)))
+    constraints.foreach_get("key", keys)
     return keys.tolist()
 
 
