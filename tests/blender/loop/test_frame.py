@@ -68,7 +68,7 @@ def is_slow(call: ast.Call) -> bool:
     return ast.unparse(call).startswith("cast(bpy.types.")
 
 
-@pytest.mark.parametrize("package", ["settings", "plan", "frame"])
+@pytest.mark.parametrize("package", ["blender", "settings", "plan", "frame"])
 def test_types_cost_nothing_at_run_time(package: str) -> None:
     """`set[int]()` takes ten times as long as `set()`, and `bpy.types` searches for its classes."""
     slow = [
