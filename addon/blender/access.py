@@ -11,7 +11,7 @@ import bpy
 
 def frame_rate(scene: bpy.types.Scene | None) -> float:
     """Return the frame rate of a scene, in frames per second."""
-    render = cast(bpy.types.Scene, scene).render
+    render = cast("bpy.types.Scene", scene).render
     return render.fps / render.fps_base
 
 

@@ -113,7 +113,7 @@ def character_of(armature: bpy.types.Object, up_axis: str = "") -> Character:
     """
     if _recognized is None or up_axis:
         return _looked_at(armature, (up_axis or _up_axis(armature), "Z", "Y"))
-    key = (armature.session_uid, tuple(cast(bpy.types.Armature, armature.data).bones.keys()))
+    key = (armature.session_uid, tuple(cast("bpy.types.Armature", armature.data).bones.keys()))
     if key not in _recognized:
         _recognized[key] = _looked_at(armature, (_up_axis(armature), "Z", "Y"))
     return _recognized[key]
@@ -217,7 +217,7 @@ def _recognize(
 
 
 def _all_bones(armature: bpy.types.Object) -> list[tuple[str, bpy.types.Bone, int, bool]]:
-    bones = cast(bpy.types.Armature, armature.data).bones  # Parents first, unlike in a pose.
+    bones = cast("bpy.types.Armature", armature.data).bones  # Parents first, unlike in a pose.
     index = {bone.name: i for i, bone in enumerate(bones)}
     return [
         (bone.name, bone, -1 if bone.parent is None else index[bone.parent.name], bone.use_deform)

@@ -56,7 +56,7 @@ class Clip:
         locations, scales = channels.buffer("location", 3), channels.buffer("scale", 3)
         index = {name: i for i, name in enumerate(bones.keys())}
         matrices: dict[str, Matrix] = {}
-        for rest in cast(bpy.types.Armature, self.object.data).bones:
+        for rest in cast("bpy.types.Armature", self.object.data).bones:
             i = index[rest.name]
             basis = Matrix.LocRotScale(
                 None if rest.use_connect else locations[3 * i : 3 * i + 3],

@@ -215,12 +215,12 @@ def auto_key(owner: Any, name: str) -> None:
     Raises:
         ProblemError: If the action is linked.
     """
-    tools = cast(bpy.types.Scene, bpy.context.scene).tool_settings
+    tools = cast("bpy.types.Scene", bpy.context.scene).tool_settings
     if not tools.use_keyframe_insert_auto:
         return
     if problem := action_problem(owner.id_data):
         raise ProblemError(problem)
-    edit = cast(bpy.types.Preferences, bpy.context.preferences).edit
+    edit = cast("bpy.types.Preferences", bpy.context.preferences).edit
     is_replacing = tools.auto_keying_mode == "REPLACE_KEYS"
     needs_curve = is_replacing or edit.use_keyframe_insert_available
     if needs_curve and not animation.active_curves(owner.id_data, owner.path_from_id(name)):

@@ -136,7 +136,7 @@ class SceneGround(Ground):
         self, depsgraph: bpy.types.Depsgraph, origin: Vec, direction: Vec, distance: float
     ) -> Hit | None:
         """Return the nearest hit of a ray; see `Ground.cast`."""
-        scene = cast(bpy.types.Scene, depsgraph.scene)
+        scene = cast("bpy.types.Scene", depsgraph.scene)
         start, along = Vector(origin), Vector(direction)
         for _ in range(MAX_IGNORED):
             is_hit, place, normal, face, ob, _ = cast(

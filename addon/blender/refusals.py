@@ -19,7 +19,7 @@ def linked_problem(ob: bpy.types.Object) -> str:
 
 def joints_problem(ob: bpy.types.Object) -> str:
     """Return why the joints of an armature object cannot be changed, empty if they can."""
-    data = cast(bpy.types.Armature, ob.data)
+    data = cast("bpy.types.Armature", ob.data)
     if data.is_editable:
         return ""
     return msg(
@@ -32,7 +32,7 @@ def joints_problem(ob: bpy.types.Object) -> str:
 
 def rest_problem(armature: bpy.types.Object) -> str:
     """Return why an armature object does not show its pose, empty if it does."""
-    data = cast(bpy.types.Armature, armature.data)
+    data = cast("bpy.types.Armature", armature.data)
     if armature.mode != "EDIT" and data.pose_position != "REST":
         return ""
     return msg(

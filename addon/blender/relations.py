@@ -114,7 +114,7 @@ def moves_with(ob: bpy.types.Object, carriers: Container[int]) -> bool:
         if node[1] < 0:
             yield from ((armature, -1) for armature in deformers(node[0]))
 
-    start = cast(bpy.types.Object, ob.original), -1
+    start = cast("bpy.types.Object", ob.original), -1
     return any(
         carrier.session_uid in carriers for carrier, _ in walk_dependencies([start], relations)
     )

@@ -47,7 +47,7 @@ def original_bones(armature: bpy.types.Object) -> list[OriginalBone]:
 
     Bones that mechanisms carry, such as those of a face, are left out.
     """
-    bones = cast(bpy.types.Armature, armature.data).bones
+    bones = cast("bpy.types.Armature", armature.data).bones
     if not any(SWITCH in cast(Any, bone) for bone in pose_bones(armature)):
         return []
     parents = {bone.name: _parent(bones, bone) for bone in bones if bone.name.startswith(ORIGINAL)}

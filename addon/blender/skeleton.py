@@ -195,7 +195,7 @@ class Skeleton:
 
 def _names_and_rests(armature: bpy.types.Object) -> tuple[object, ...]:
     """Return the names and rest poses of all bones, which may change without new relations."""
-    rests = cast(bpy.types.Armature, armature.data).bones
+    rests = cast("bpy.types.Armature", armature.data).bones
     columns: list[object] = [pose_bones(armature).keys()]
     for name, kind, size in (
         ("matrix_local", "f", 16),
@@ -339,7 +339,7 @@ def skeletons_by_name() -> dict[str, list[Skeleton]]:
     """Return the cached skeletons by the names of their objects and of their armature data."""
     by_name: dict[str, list[Skeleton]] = {}
     for skeleton in part(Skeletons).values():
-        for block in (skeleton.object, cast(bpy.types.ID, skeleton.object.data)):
+        for block in (skeleton.object, cast("bpy.types.ID", skeleton.object.data)):
             by_name.setdefault(block.name, []).append(skeleton)
     return by_name
 
@@ -383,7 +383,7 @@ def rebuild_poses() -> None:
 
 
 def _has_freed_bones(armature: bpy.types.Object) -> bool:
-    rests = cast(bpy.types.Armature, armature.data).bones
+    rests = cast("bpy.types.Armature", armature.data).bones
     pointers = {bone.name: bone.as_pointer() for bone in rests}
     posed = [(bone.name, bone.bone) for bone in pose_bones(armature)]
     return any(bone is None or bone.as_pointer() != pointers.get(name) for name, bone in posed)

@@ -105,7 +105,7 @@ def _evaluated(
     draws, so a temporary mesh is created.
     """
     evaluated = ob.evaluated_get(depsgraph)
-    mesh = cast(bpy.types.Mesh, evaluated.data)
+    mesh = cast("bpy.types.Mesh", evaluated.data)
     if not evaluated.is_evaluated or not mesh.is_editmode:
         yield mesh if evaluated.is_evaluated else None
         return

@@ -84,7 +84,8 @@ def changed_in(updates: Updates, is_rebuilt: bool) -> set[int]:
         is_rebuilt: Whether Blender has rebuilt relations.
     """
     posed: list[Object] = []
-    changed, unchanged = set[int](), set[int]()
+    changed: set[int] = set()
+    unchanged: set[int] = set()
     flags = zip(updates.geometry, updates.transform, updates.shading, strict=True)
     for block, (geometry, transform, shading) in zip(updates.blocks, flags, strict=True):
         if geometry and not (transform or shading) and isinstance(block, Object):
@@ -158,11 +159,11 @@ def tagged_in(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
     Only names are safe to read: removed data-blocks are still listed, and accessing the original of
     such a copy crashes Blender.
     """
-    return {cast(bpy.types.ID, update.id).name for graph in graphs for update in graph.updates}
+    return {cast("bpy.types.ID", update.id).name for graph in graphs for update in graph.updates}
 
 
 def tag_animation(depsgraph: bpy.types.Depsgraph) -> None:
     """Have the next update play the animation of all data-blocks, as a change of the frame does."""
     for block in depsgraph.ids:
         if getattr(block, "animation_data", None) is not None:
-            cast(bpy.types.ID, block.original).update_tag(refresh={"TIME"})
+            cast("bpy.types.ID", block.original).update_tag(refresh={"TIME"})

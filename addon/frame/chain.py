@@ -19,27 +19,37 @@ from fabrik_solver import (
     point_in,
     pose_in_world,
 )
-from fabrik_solver.core.vectors import ORIGIN, Mat3, Vec, add, mat_determinant
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Mat3,
+    Vec,
+    add,
+    mat_determinant,
+    mat_product,
+    orthonormalize,
+)
 
 from ..blender.errors import ProblemError
 from ..blender.messages import label
+from ..blender.skeleton import Point
 from ..plan.chain_plan import (
+    Aim,
     ChainPlan,
     ChainPose,
     Motion,
     MotionContext,
     Pose,
     Report,
+    Snapshot,
     StartPose,
-    aim_of,
+    offset_turn,
 )
 from ..plan.registry import MOTIONS, SOLVER_NAMES
 from ..plan.results import NOTHING, OFF, SolveResult, explanation
 from ..plan.unit import Unit
 from ..settings.joint_limits import IkSettings
 from ..settings.properties import AnimatedSettings, settings_form
-from .solved_pose import SolvedPose
-from .solved_scene import SolvedScene
+from .solved_scene import SolvedPose, SolvedScene
 
 REGULAR = 1e-9
 """The share of the largest possible determinant from which on axes count as regular."""
@@ -379,6 +389,37 @@ class MovedChain(ChainUnit):
         if self.plan.note:
             posed.report = posed.report._replace(message=self.plan.note)
         return posed
+
+
+def aim_of(scene: Snapshot, chain: ChainPlan) -> Aim:
+    """Return the goal that the target of a chain defines; without one, the armature's origin.
+
+    Raises:
+        ProblemError: If the orientation of the target is needed, and it has zero scale.
+    """
+    if chain.target is None:
+        return Aim(scene.world(chain.rig.object, chain.rig.uid)[1], None)
+    if chain.has_hand or chain.offset is not None:
+        return _aim(scene, chain, chain.target)
+    return Aim(scene.point(chain.target), None)
+
+
+def _aim(scene: Snapshot, chain: ChainPlan, target: Point) -> Aim:
+    frame = scene.place(target)
+    place = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
+    if not chain.has_hand:
+        return Aim(place, None)
+    axes = orthonormalize(frame[0])
+    if axes is None:
+        name = target.object.name if target.skeleton is None else target.skeleton.names[target.bone]
+        raise ProblemError(
+            "“{name}” has zero scale and therefore no orientation: change its scale, or disable "
+            "Copy Target Rotation",
+            name=name,
+        )
+    if chain.offset is not None:
+        axes = mat_product(axes, offset_turn(chain.offset, frame[0]))
+    return Aim(place, axes)
 
 
 def has_iterations(settings: AnimatedSettings) -> bool:

@@ -17,12 +17,10 @@ from ..blender.curves import Sampler, mute_copy
 from ..blender.rotation import floats
 from ..plan.chain_plan import GoalSource
 from ..plan.plan import Plan
-from .evaluated import Evaluated
+from .armature import Evaluated, Unevaluated
 from .read import ChannelSnapshot
-from .solved_pose import SolvedPose
-from .solved_scene import SolvedScene
+from .solved_scene import SolvedPose, SolvedScene
 from .solving import Runs
-from .unevaluated import Unevaluated
 
 
 class Coming(NamedTuple):
@@ -99,7 +97,7 @@ class Early:
         """
         was_tried, solved = self.plan is plan, self.solved
         self.plan = self.solved = None
-        return was_tried, solved if was_tried else None, self.differing.pop(depsgraph, set[int]())
+        return was_tried, solved if was_tried else None, self.differing.pop(depsgraph, set())
 
     def look_at_meshes(
         self, rigs: Set[int], plan: Plan, depsgraph: bpy.types.Depsgraph | None

@@ -34,12 +34,17 @@ from ..blender.updates import (
 from ..plan import dependencies, planner
 from ..plan.planner import Planner
 from ..plan.registry import note_update
-from ..settings.notifications import take_followed
-from .affected import Update, forget_removed_layers, is_foreign, unseen
 from .early import Coming, Early
 from .solving import Runs
 from .timing import Timing
-from .update import after_evaluation, before_evaluation
+from .update import (
+    Update,
+    after_evaluation,
+    before_evaluation,
+    forget_removed_layers,
+    is_foreign,
+    unseen,
+)
 
 
 class Events:
@@ -206,9 +211,9 @@ def _follow(
     edited, clicked, moved = NO_ARMATURES if is_played else armatures_in(updates)
     if is_rebuilt:
         # Edits may be tagged in other scenes only, as when this one is rendered first.
-        scene = cast(bpy.types.Scene, depsgraph.scene).original
+        scene = cast("bpy.types.Scene", depsgraph.scene).original
         others = [other for other in bpy.data.scenes if other != scene]
-        tagged = (events.tagged or set[str]()) | tagged_in(graphs_of(*others))
+        tagged = (events.tagged or set()) | tagged_in(graphs_of(*others))
         plan_of.revise(tagged, edited + clicked)
         forget_removed_layers()
     elif plan_of.is_switched() if is_played else plan_of.is_outdated(edited, clicked, moved):
@@ -217,7 +222,7 @@ def _follow(
         plan_of.discard(skeletons=True)
     if depsgraph.mode == "VIEWPORT":
         plan_of.current_after_writes()
-    redeclared = take_followed()
+    redeclared, plan_of.deferred.followed = plan_of.deferred.followed, set()
     if (redeclared or not plan_of.is_declared) and depsgraph.mode == "VIEWPORT":
         redeclared |= _declare_dependencies()
     if not is_frame_change:
@@ -312,7 +317,7 @@ def refresh(is_loaded: bool = False) -> None:
     if layer is not None and layer.depsgraph is None:
         layer.update()  # The first update of a new depsgraph calls no handler.
     if layer is not None and is_loaded:
-        tag_animation(cast(bpy.types.Depsgraph, layer.depsgraph))
+        tag_animation(cast("bpy.types.Depsgraph", layer.depsgraph))
     plan = part(Planner).current_after_writes()
     _declare_dependencies()
     for rig in plan.rigs.values():

@@ -6,27 +6,41 @@ Armatures are read at once, transforms of objects on demand; the scene does not 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping
+from array import array
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import dist
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import bpy
 
 from fabrik_solver import Frame
-from fabrik_solver.core.vectors import Vec
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Mat3,
+    Vec,
+    add,
+    mat_product,
+    quat_matrix,
+    scale_columns,
+    times,
+)
 
 from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import Sampler
 from ..blender.errors import report_once
-from ..blender.rotation import PoseChannels, Rows
+from ..blender.rotation import PoseChannels, Rows, channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, matrix3, matrix_frame
 from ..plan.chain_plan import ChainPlan, GoalSource
 from ..plan.plan import Plan
 from ..settings.properties import FabrikConstraint, settings
-from .evaluated import Evaluated
-from .fk_pose import FkPose, FkReader
-from .unevaluated import Unevaluated, animated_from, object_frame, object_place
+from .armature import (
+    Evaluated,
+    FkPose,
+    FkReader,
+    Unevaluated,
+    animated_from,
+)
 
 T = TypeVar("T")
 
@@ -65,7 +79,7 @@ class SceneSnapshot(ABC):
         """Read nothing yet."""
         self.plan = plan
         # Nothing reads it if there is none.
-        self.depsgraph = cast(bpy.types.Depsgraph, depsgraph)
+        self.depsgraph = cast("bpy.types.Depsgraph", depsgraph)
         self.scene = scene
         self.time = scene.frame_current_final
         self.rigs = rigs
@@ -136,6 +150,10 @@ class SceneSnapshot(ABC):
     def basis(self, ob: bpy.types.Object, uid: int) -> Frame:
         """Return the frame of an object in the space of its parent, if it has one."""
 
+    def came_true(self, _depsgraph: bpy.types.Depsgraph, _worlds: Mapping[int, Frame]) -> bool:
+        """Return whether a depsgraph has evaluated what was read (see `ChannelSnapshot`)."""
+        return True
+
 
 class EvaluatedSnapshot(SceneSnapshot):
     """What a depsgraph has evaluated."""
@@ -162,7 +180,7 @@ class EvaluatedSnapshot(SceneSnapshot):
                 to the original data, as in a render.
             is_played: Whether nothing but animation may have changed the other armatures.
         """
-        scene = cast(bpy.types.Scene, depsgraph.scene)
+        scene = cast("bpy.types.Scene", depsgraph.scene)
         super().__init__(plan, readers, depsgraph, scene, rigs)
         self._has_foreign_animation = has_foreign_animation
         self._is_played = is_played
@@ -197,8 +215,9 @@ class EvaluatedSnapshot(SceneSnapshot):
         """Return the world location of an object; None if it must be computed."""
         place = self.locations.get(uid)
         if place is None and uid not in self.plan.carried:
-            world = ob.evaluated_get(self.depsgraph).matrix_world
-            place = self.locations[uid] = cast(Vec, world.translation.to_tuple())
+            untyped: Any = ob
+            world = untyped.evaluated_get(self.depsgraph).matrix_world
+            place = self.locations[uid] = world.translation.to_tuple()
         return place
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame | None:
@@ -289,16 +308,17 @@ class ChannelSnapshot(SceneSnapshot):
         place = self.locations.get(uid)
         if place is not None or ob.parent is not None:
             return place
+        untyped: Any = ob  # Unlike `cast`, this costs nothing at each of many calls.
         if self._seen_in is not None:
-            place = ob.evaluated_get(self._seen_in).matrix_world.translation.to_tuple()
+            place = untyped.evaluated_get(self._seen_in).matrix_world.translation.to_tuple()
         else:
             self.objects[uid] = ob
             played = self._curves(uid) if uid in self.plan.lookahead.placed else None
             if played is None:
-                place = ob.matrix_basis.translation.to_tuple()
+                place = untyped.matrix_basis.translation.to_tuple()
             else:
                 place = object_place(ob, played)
-        self.locations[uid] = place = cast(Vec, place)
+        self.locations[uid] = place
         return place
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame | None:
@@ -333,8 +353,7 @@ class ChannelSnapshot(SceneSnapshot):
             if copy.is_evaluated and not self._has_expected_transform(uid, ob, copy, worlds):
                 return False
         for uid, now in self.evaluated.items():
-            # One that could not be read is not.
-            if isinstance(now, Unevaluated) and now.has_animated_bones:
+            if now.has_animated_bones:
                 copy = self.rigs[uid].evaluated_get(depsgraph)
                 posed = self.plan.lookahead.animated[uid]
                 if copy.is_evaluated and not now.has_played(PoseChannels(pose_bones(copy)), posed):
@@ -366,3 +385,53 @@ class ChannelSnapshot(SceneSnapshot):
         near = PRECISION * max(map(abs, world[0]))
         axes = zip(matrix3(copy.matrix_world), world[0], strict=True)
         return all([abs(a - b) <= near for a, b in axes])
+
+
+def object_place(ob: bpy.types.Object, played: Sampler | None) -> Vec:
+    """Return the location of an object from its channels, as in `matrix_basis`.
+
+    Args:
+        ob: The object.
+        played: Its F-curves at the frame; None if the channels already have their values.
+    """
+    place = _vec(_channel(ob, played, "location"))
+    delta = _vec(_channel(ob, played, "delta_location"))
+    # Blender adds them in single precision.
+    return place if delta == ORIGIN else _vec(array("f", add(place, delta)))
+
+
+def object_frame(ob: bpy.types.Object, played: Sampler | None, turns: bool) -> Frame:
+    """Return the frame of an object from its channels; see `object_place`.
+
+    Args:
+        ob: The object.
+        played: Its F-curves at the frame.
+        turns: Whether F-curves set its rotation or scale.
+    """
+    if not turns:
+        return matrix3(ob.matrix_basis), object_place(ob, played)
+    mode = mode_of(ob)
+    name, _ = channel_of(mode)
+    turn = _matrix(mode, _channel(ob, played, name))
+    if name != "rotation_axis_angle":  # RNA does not expose its delta.
+        turn = mat_product(_matrix(mode, _channel(ob, played, f"delta_{name}")), turn)
+    scale = _vec(_channel(ob, played, "scale"))
+    size = times(scale, _vec(_channel(ob, played, "delta_scale")))
+    return scale_columns(turn, size), object_place(ob, played)
+
+
+def _channel(ob: bpy.types.Object, played: Sampler | None, name: str) -> list[float]:
+    numbers = list(getattr(ob, name))
+    if played is not None:
+        for i, number in played.at(name):
+            numbers[i] = number
+    return numbers
+
+
+def _matrix(mode: int, numbers: list[float]) -> Mat3:
+    return quat_matrix(quaternion(mode, numbers))
+
+
+def _vec(numbers: Sequence[float]) -> Vec:
+    x, y, z = numbers
+    return (x, y, z)

@@ -1,4 +1,4 @@
-"""Transforms of bones and objects during a solve.
+"""Poses of armatures, and transforms of bones and objects, during a solve.
 
 Blender's transforms of whatever follows a solved chain are still those of the previous pose, and
 ahead of an evaluation all edited or animated transforms are outdated. They are computed here from
@@ -7,14 +7,15 @@ local channels instead, which also makes them independent of the previous pose, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 import bpy
 
-from fabrik_solver import WHOLE, Frame, bone_frame, frame_in, inverse, point_in
+from fabrik_solver import WHOLE, Frame, Local, bone_frame, frame_in, inverse, point_in
 from fabrik_solver.core.vectors import (
     ORIGIN,
+    Quat,
     Vec,
     mat_determinant,
     scaled,
@@ -23,16 +24,120 @@ from fabrik_solver.core.vectors import (
 
 from ..blender.access import frame_rate, rest_bone
 from ..blender.relations import LIMITS, active_constraints, constraint_point, is_predictable
-from ..blender.rotation import Rows
+from ..blender.rotation import IndexRange, Rows, channel_of, quaternion
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
-from ..plan.chain_plan import ChainPlan, Tie, UnitPlan
+from ..plan.chain_plan import ChainPlan, Report, Tie, UnitPlan
 from ..plan.plan import Plan
 from ..plan.results import SolveResult
-from ..settings.properties import FabrikConstraint
-from .fk_pose import FkPose
+from ..settings.properties import AnimatedSettings, FabrikConstraint
+from .armature import Evaluated, FkPose
 from .following import BoneSpaces, followed
 from .read import SceneSnapshot
-from .solved_pose import SolvedPose
+
+
+class SolvedPose:
+    """The FK pose of an armature and the results that were solved so far.
+
+    Attributes:
+        fk: The FK pose.
+        now: The evaluated armature.
+        results: The results, in solving order.
+        reports: The reports of each unit, by the indices of its constraints.
+        locations: Solved local locations, by bone.
+        scales: Solved local scales, by bone.
+        lifts: How far results lift bodies in world space, by their first bone.
+    """
+
+    __slots__ = (
+        "_indexed",
+        "_posed_by",
+        "fk",
+        "lifts",
+        "locations",
+        "now",
+        "reports",
+        "results",
+        "scales",
+    )
+
+    def __init__(self, fk: FkPose, now: Evaluated) -> None:
+        """Start from the FK pose."""
+        self.fk = fk
+        self.now = now
+        self.results: list[SolveResult] = []
+        self.reports: dict[tuple[int, ...], tuple[Report, ...]] = {}
+        self.locations: dict[int, Vec] = {}
+        self.scales: dict[int, Vec] = {}
+        self.lifts: dict[int, Vec] = {}
+        self._posed_by: dict[int, SolveResult] = {}
+        self._indexed = 0
+
+    def add(self, result: SolveResult) -> None:
+        """Add a result.
+
+        Its scales and locations are in the planned slots. Blender ignores the location of a
+        connected bone.
+        """
+        self.results.append(result)
+        if result.scales:
+            self.scales.update(result.scales)
+        if result.locations:
+            self.locations.update(result.locations)
+        if result.lift is not None:
+            self.lifts[result.bones[0]] = result.lift
+
+    def rotation(self, bone: int) -> Quat | None:
+        """Return the solved local rotation of a bone; None if it has none yet."""
+        while self._indexed < len(self.results):
+            posed = self.results[self._indexed]
+            self._posed_by.update(dict.fromkeys(posed.bones, posed))
+            self._indexed += 1
+        result = self._posed_by.get(bone)
+        if result is None:
+            return None
+        bones = result.bones
+        i = bone - bones[0]  # Mostly the bones of a chain are consecutive.
+        if not 0 <= i < len(bones) or bones[i] != bone:
+            i = bones.index(bone)
+        w, x, y, z = result.rotations[4 * i : 4 * i + 4]
+        return (w, x, y, z)
+
+    @property
+    def settings(self) -> Sequence[AnimatedSettings]:
+        """The settings of the constraints, in the order of the list."""
+        return self.fk.settings
+
+    def fk_bits(self, ranges: Sequence[IndexRange]) -> tuple[object, ...]:
+        """Return the FK pose of some bones, as bytes."""
+        return self.fk.bits_of(ranges, -1)
+
+    def beneath(self, bones: Sequence[int]) -> tuple[object, ...]:
+        """Return the solved channels of some bones, which a layer starts from."""
+        rotation, locations, scales = self.rotation, self.locations, self.scales
+        return tuple([(rotation(b), locations.get(b), scales.get(b)) for b in bones])
+
+    def local(self, bone: int) -> Local:
+        """Return the evaluated local channels of a bone that no chain poses."""
+        fk, channels = self.fk, self.now.channels
+        mode = channels.mode(bone)
+        rotation = quaternion(mode, channels.numbers(bone, *channel_of(mode)))
+        if bone in fk.rows or not fk.rows.are_few:
+            return fk.local(bone, rotation)
+        x, y, z = channels.numbers(bone, "location", 3)
+        sx, sy, sz = channels.numbers(bone, "scale", 3)
+        return Local(ORIGIN if bone in fk.rig.connected else (x, y, z), rotation, (sx, sy, sz))
+
+    def posed_local(self, bone: int) -> Local:
+        """Return the local channels of a bone that a chain poses, as solved so far."""
+        local = self.fk.posed(bone)
+        rotation = self.rotation(bone)
+        location, scale = self.locations.get(bone), self.scales.get(bone)
+        if rotation is None and location is None and scale is None:
+            return local
+        if location is None or bone in self.fk.rig.connected:
+            location = local.location
+        return Local(location, rotation or local.rotation, scale or local.scale)
+
 
 T = TypeVar("T")
 
@@ -43,7 +148,7 @@ COPY_ROTATION = "COPY_ROTATION"
 class SolvedScene:
     """A snapshot with the results that were solved so far.
 
-    Only `solving.solve_scene` changes it. To all others it is read-only, and the result of the
+    Only `solving.Runs` changes it. To all others it is read-only, and the result of the
     solve.
 
     Attributes:
@@ -68,7 +173,9 @@ class SolvedScene:
         self.worlds: dict[int, Frame] = {}
         self._frame_rate: float | None = None
         self._frames: dict[int, dict[int, Frame]] = {}
-        self._linked = set[int]()  # Armatures with frames that depend on more than their parents.
+        self._linked: set[int] = (
+            set()
+        )  # Armatures with frames that depend on more than their parents.
         self.failed: Collection[object] = snapshot.failed
 
     @property
@@ -268,7 +375,7 @@ class SolvedScene:
         return world
 
     def _parent_world(self, ob: bpy.types.Object) -> Frame:
-        parent = cast(bpy.types.Object, ob.parent)
+        parent = cast("bpy.types.Object", ob.parent)
         world = self.world(parent, parent.session_uid)
         if ob.parent_type != "BONE" or parent.type != "ARMATURE":
             return world

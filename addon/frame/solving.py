@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import bpy
@@ -13,21 +13,18 @@ from fabrik_solver.core.vectors import Vec
 from ..blender.access import session_uid
 from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
 from ..blender.session import part
-from ..plan.armature_plan import ArmaturePlan
-from ..plan.chain_plan import Report, UnitPlan
-from ..plan.plan import Plan
+from ..plan.chain_plan import ChainPlan, Report, UnitPlan
+from ..plan.plan import ArmaturePlan, Plan
 from ..plan.planner import Planner
-from ..plan.pre_pass import PrePassBone
 from ..plan.results import SolveResult
 from ..plan.tree_plan import TreePlan
 from ..plan.unit import PrePassUnit, Unit
+from .armature import FkReader
 from .chain import MovedChain, ReachingChain
-from .fk_pose import FkReader
-from .overwriting import Overwritten
 from .read import EvaluatedSnapshot, SceneSnapshot
 from .solved_scene import SolvedScene
 from .tree import TreeUnit
-from .write import PoseWriter
+from .write import Overwritten, PoseWriter
 
 FARTHEST = 1e30
 """The largest local location of a bone; beyond it Blender's single precision overflows."""
@@ -77,7 +74,7 @@ class Runs:
                 self.writers[uid] = PoseWriter(own.rig, self.readers[uid].rows, bool(own.slots))
         if self.plan.units is not before.units:
             known = self._units
-            self._units = {unit: known.get(unit) or _unit_of(unit) for unit in self.plan.units}
+            self._units = {unit: known.get(unit) or _unit_of(unit) for unit in plan.units}
             self.units = [*self._units.values()]
             self._cached = sum([len(one.plan.bones) * len(one.results) for one in self.units])
             self.is_solved = False
@@ -131,12 +128,15 @@ def present_runs() -> Runs:
 
 
 def _unit_of(plan: UnitPlan) -> Unit:
-    if isinstance(plan, TreePlan):
-        return TreeUnit(plan)
-    if isinstance(plan, PrePassBone):
-        return PrePassUnit(plan)
-    (chain,) = plan.members
+    return UNITS.get(type(plan), PrePassUnit)(plan)
+
+
+def _chain_unit(chain: ChainPlan) -> Unit:
     return ReachingChain(chain) if chain.motion is None else MovedChain(chain, chain.motion)
+
+
+UNITS: dict[type, Callable[[Any], Unit]] = {ChainPlan: _chain_unit, TreePlan: TreeUnit}
+"""What is made of a unit's plan, by its class. All others are pre-pass bones of features."""
 
 
 def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult:
@@ -147,7 +147,12 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
         inputs = unit.read(solved)
         if inputs is None:
             return unit.unposed(Report("DISABLED"))
-        result = unit.known(inputs, frame) or unit.solve(solved, inputs)
+        # Equal inputs give the same result: the last one, or the cached one of a frame.
+        result = unit.last
+        if result is None or result.inputs != inputs:
+            result = unit.results.get(frame) if frame is not None else None
+        if result is None or result.inputs != inputs:
+            result = unit.solve(solved, inputs)
         if result.locations:
             _refuse_far(result.locations)
         return result
@@ -223,8 +228,8 @@ def _snapshot(
 ) -> EvaluatedSnapshot:
     """Read armatures, and all that are solved together with them."""
     plan = runs.plan
-    groups = [plan.groups.get(session_uid(armature), set[int]()) for armature in armatures]
-    rigs = evaluated_copies(plan, depsgraph, set[int]().union(*groups))
+    groups = [plan.groups.get(session_uid(armature), ()) for armature in armatures]
+    rigs = evaluated_copies(plan, depsgraph, {uid for group in groups for uid in group})
     return EvaluatedSnapshot(plan, runs.readers, depsgraph, rigs, rigs)
 
 

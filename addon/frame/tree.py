@@ -41,8 +41,7 @@ from .chain import (
     stretch_of,
     tip_of,
 )
-from .solved_pose import SolvedPose
-from .solved_scene import SolvedScene
+from .solved_scene import SolvedPose, SolvedScene
 
 Bends = tuple[list[Vec | None], list[Vec | None]]
 """The rest bend of a chain from each of its bones on, with and without its hand."""
@@ -54,13 +53,15 @@ class TreeInput(NamedTuple):
     Attributes:
         parent: Frame of the first bone's parent, in armature space.
         channels: `FkPose.bits_of` and, for a layer, `SolvedPose.beneath` of the bones.
-        chains: The inputs of each chain, or its report if it is not solved.
+        chains: The inputs of each chain; None if it is not solved.
+        refused: Its report then.
         start: The pose to solve from instead of the FK pose, if the chain is continuous.
     """
 
     parent: Frame
     channels: tuple[object, ...]
-    chains: tuple[SolveInput | Report, ...]
+    chains: tuple[SolveInput | None, ...]
+    refused: tuple[Report | None, ...]
     start: StartPose | None = None
 
 
@@ -87,18 +88,19 @@ class TreeUnit(Unit):
         tree = self.plan
         pose = scene.poses[tree.rig.uid]
         parent = WHOLE if tree.root_parent < 0 else scene.frame(tree.rig, tree.root_parent)
-        chains = tuple([_member_input(scene, member) for member in self._members])
+        read = [_member_input(scene, member) for member in self._members]
+        chains, refused = zip(*read, strict=True)
         beneath = pose.beneath(tree.bones) if tree.is_layered else None
         if pose.fk.stamp != self._stamp:
             self._stamp, self._bits = pose.fk.stamp, pose.fk.bits_of(tree.ranges, -1)
         source = tree.start_source
         start = None if source is None else source.start_pose(scene.time, len(tree.bones))
-        return TreeInput(parent, (*self._bits, beneath), chains, start)
+        return TreeInput(parent, (*self._bits, beneath), chains, refused, start)
 
     def solve(self, scene: SolvedScene, inputs: TreeInput) -> SolveResult:
         """Return the solution; what concerns the whole tree is in the reports of its chains."""
         tree = self.plan
-        working = [i for i, own in enumerate(inputs.chains) if isinstance(own, SolveInput)]
+        working = [i for i, own in enumerate(inputs.chains) if own is not None]
         if not working:
             return _unposed(inputs, Report("DISABLED"))
         try:
@@ -127,7 +129,7 @@ class TreeUnit(Unit):
                 given = given.started(start.rotations, start.location)
             return pose_body(given, pulls)
         except (ValueError, ArithmeticError):
-            own = next(own for own in inputs.chains if isinstance(own, SolveInput))
+            own = next(filter(None, inputs.chains))
             raise not_finite_error(tree.chains[0], own, tree.rig.from_world(own.world)) from None
 
     def given(self, pose: SolvedPose, inputs: TreeInput) -> tuple[BodyInput, list[Pull | None]]:
@@ -136,12 +138,10 @@ class TreeUnit(Unit):
         has_start = inputs.start is not None and len(inputs.start.rotations) > 0
         pulls: list[Pull | None] = []
         for chain, own in zip(tree.chains, inputs.chains, strict=True):
-            if isinstance(own, SolveInput):
-                # The start pose faces the pole already.
-                pulls.append(_pull_of(tree, chain, own._replace(pole=None) if has_start else own))
-            else:
-                pulls.append(None)
-        key = inputs.channels, [isinstance(c, SolveInput) and c.fk_state for c in inputs.chains]
+            if own is not None and has_start:
+                own = own._replace(pole=None)  # The start pose faces the pole already.
+            pulls.append(None if own is None else _pull_of(tree, chain, own))
+        key = inputs.channels, [own and own.fk_state for own in inputs.chains]
         if self._body is None or self._body[0] != key:
             self._body = key, self._read_body(pose, inputs)
         return self._body[1].carried(inputs.parent), pulls  # Mostly only its parent has moved.
@@ -155,7 +155,7 @@ class TreeUnit(Unit):
         for chain, own, bends in zip(tree.chains, inputs.chains, self._bends, strict=True):
             bones = [places[bone] for bone in chain.bones]
             members.append(Member(bones, tip_of(chain, pose), *bends, chain.has_hand))
-            if isinstance(own, SolveInput):
+            if own is not None:
                 for place, limit, stiff in zip(
                     bones, *chain.joints.now(own.fk_state.joints), strict=False
                 ):
@@ -179,8 +179,9 @@ class TreeUnit(Unit):
         inputs = self.read(scene)
         place = self.plan.items.index(item)
         own = inputs.chains[place]
-        if isinstance(own, Report):
-            raise ProblemError(own.message or OFF)
+        if own is None:
+            report = inputs.refused[place]
+            raise ProblemError((report and report.message) or OFF)
         outcome = self._posture(scene.poses[self.plan.rig.uid], inputs).outcomes[place]
         if outcome is None or outcome.given is None or outcome.posture is None:
             raise ProblemError(
@@ -189,32 +190,35 @@ class TreeUnit(Unit):
         return outcome.given, outcome.posture, own.world
 
 
-def _member_input(scene: SolvedScene, member: ReachingChain) -> SolveInput | Report:
+def _member_input(
+    scene: SolvedScene, member: ReachingChain
+) -> tuple[SolveInput | None, Report | None]:
+    """Return the inputs of a chain, or its report if it is not solved."""
     chain = member.plan
     try:
         inputs = member.read(scene)
         if inputs is None:
-            return Report("DISABLED")
+            return None, Report("DISABLED")
         places = (*inputs.target, *(inputs.pole or ()))
         if not all(isfinite(number) for number in places):
             raise not_finite_error(chain, inputs, chain.rig.from_world(inputs.world))
         if chain.stretches and not member.has_length(inputs):
             member.given(scene.poses[chain.rig.uid], inputs)  # Raises if it cannot stretch.
     except ProblemError as problem:
-        return Report("INVALID", message=str(problem))
-    return inputs
+        return None, Report("INVALID", message=str(problem))
+    return inputs, None
 
 
 def _unposed(inputs: TreeInput, report: Report) -> SolveResult:
     """Return a result without bones, with a report for the chains that have none yet."""
-    reports = tuple([own if isinstance(own, Report) else report for own in inputs.chains])
+    reports = tuple([refused or report for refused in inputs.refused])
     return SolveResult(inputs, (), (), reports, NOTHING, NOTHING)
 
 
 def _is_root_free(tree: TreePlan, inputs: TreeInput) -> bool:
     """Return whether an active chain may move the first bone."""
     return any(
-        isinstance(own, SolveInput) and chain.is_root_free and chain.bones[0] == tree.bones[0]
+        own is not None and chain.is_root_free and chain.bones[0] == tree.bones[0]
         for chain, own in zip(tree.chains, inputs.chains, strict=True)
     )
 
@@ -244,8 +248,8 @@ def _pull_of(tree: TreePlan, chain: ChainPlan, inputs: SolveInput) -> Pull:
 
 def _report(tree: TreePlan, i: int, inputs: TreeInput, posture: BodyPosture) -> Report:
     own, outcome = inputs.chains[i], posture.outcomes[i]
-    if isinstance(own, Report) or outcome is None:
-        return cast(Report, own)
+    if own is None or outcome is None:
+        return cast(Report, inputs.refused[i])
     error = dist(point_in(own.world, outcome.tip), own.target)
     start = "" if inputs.start is None else inputs.start.note
     message = own.note or start or _reason(tree, i, inputs, outcome)
@@ -262,7 +266,7 @@ def _reason(tree: TreePlan, i: int, inputs: TreeInput, outcome: MemberOutcome) -
     others = [
         chain.name
         for chain, own in zip(tree.chains, inputs.chains, strict=True)
-        if isinstance(own, SolveInput) and chain is not tree.chains[i] and bones & set(chain.bones)
+        if own is not None and chain is not tree.chains[i] and bones & set(chain.bones)
     ]
     if not others and posture is not None:
         own = cast(SolveInput, inputs.chains[i])

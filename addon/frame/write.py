@@ -1,15 +1,24 @@
-"""What is written of an armature: the channel values of its solved pose, and reports."""
+"""What is written of an armature: channel values of its solved pose for an evaluation, and reports.
+
+The channels belong to the animator: outside of an evaluation they hold the FK pose, which is
+restored after it.
+"""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain as chained
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from ..blender.access import pose_bones, set_channel
+from ..blender.animated_values import Flushed, take_back
+from ..blender.curves import Curves, MutedCopy
 from ..blender.listeners import Listeners
 from ..blender.messages import store
 from ..blender.rotation import (
+    ALL_CHANNELS,
     LOCATION,
     SCALE,
     ChannelGroup,
@@ -17,14 +26,16 @@ from ..blender.rotation import (
     PoseChannels,
     Rows,
     channel_values,
+    floats,
+    gather,
     ranges_of,
 )
-from ..blender.skeleton import Skeleton
+from ..blender.skeleton import Skeleton, forget_bones
 from ..plan.chain_plan import Report
 from ..plan.results import SolveResult
 from ..settings.properties import FabrikConstraint, settings
-from .fk_pose import FkPose
-from .solved_pose import SolvedPose
+from .armature import FkPose
+from .solved_scene import SolvedPose
 
 
 class Encoded(NamedTuple):
@@ -174,3 +185,294 @@ def _write_report(item: FabrikConstraint, report: Report, shown: Report) -> None
     for name, value, before in zip(Report._fields, report, shown, strict=True):
         if value != before:
             setattr(item, name, value)
+
+
+class ChannelBuffer:
+    """Access to one channel of some bones of an armature.
+
+    For a few bones among many, references to their properties are kept. They become invalid when
+    Blender recreates the bones, and must be refreshed then.
+    """
+
+    def __init__(
+        self, rig: Skeleton, rows: Rows, group: ChannelGroup, bones: Sequence[int]
+    ) -> None:
+        """Look up the bones.
+
+        Args:
+            rig: The armature.
+            rows: The bones that are read and written.
+            group: The channel, and the bones that have it.
+            bones: The bones among them to access.
+        """
+        self.rig, self.channel, self.size, self.bones = rig, group.channel, group.size, bones
+        self.ranges = group.ranges if bones is group.bones else ranges_of(bones)
+        self._are_few = rows.are_few
+        self._setters = self._resolved_setters() if self._are_few else []
+        self._all_values = array("f")
+
+    def _resolved_setters(self) -> list[Any]:
+        owners, names = pose_bones(self.rig.object), self.rig.names
+        found = [owners[names[bone]] for bone in self.bones]
+        return [bone.path_resolve(self.channel, False) for bone in found]
+
+    def refresh(self) -> bool:
+        """Look up the bones again; return whether they all exist, in the same order."""
+        if not self._are_few:
+            self.rig.forget_setters()
+            return self.rig.has_same_bones()
+        try:
+            self._setters = self._resolved_setters()
+        except KeyError:
+            return False
+        return True
+
+    def components_of(self, curves: Curves) -> list[int]:
+        """Return the indices of the values that F-curves set."""
+        curves.refresh()
+        places = {bone: place for place, bone in enumerate(self.bones)}
+        keyed = curves.bone_places.get(self.channel, ())
+        return [
+            places[bone] * self.size + index
+            for bone, index, *_ in keyed
+            if bone in places and index < self.size
+        ]
+
+    def read(self) -> array[float]:
+        """Return the values of the channel."""
+        if self._are_few:
+            return array("f", [number for setter in self._setters for number in setter])
+        pose: Any = self.rig.object.pose
+        self._all_values = floats(pose.bones, self.channel, self.size)
+        return array("f", gather(self._all_values, self.ranges, self.size))
+
+    def write(self, numbers: array[float]) -> None:
+        """Set all values in the fastest way; call `read` first. May tag the armature."""
+        if self._are_few:
+            self.write_quietly(numbers)
+            return
+        size = self.size
+        for first, end, place in self.ranges:
+            part = numbers[place * size : (place + end - first) * size]
+            self._all_values[first * size : end * size] = part
+        set_channel(self.rig.object, self.channel, self._all_values)
+
+    def write_quietly(self, numbers: array[float]) -> None:
+        """Set all values without tagging the armature."""
+        size = self.size
+        if self._are_few:
+            view = memoryview(numbers)
+            for place, setter in enumerate(self._setters):
+                setter.foreach_set(view[place * size : (place + 1) * size])
+            return
+        values, setters = self.rig.setters(self.channel, size)
+        for first, end, place in self.ranges:
+            part = numbers[place * size : (place + end - first) * size]
+            values[first * size : end * size] = part
+            for set_bone in setters[first:end]:
+                set_bone()
+
+
+class Overwrite(NamedTuple):
+    """A channel that was overwritten for an evaluation.
+
+    Attributes:
+        buffer: The channel.
+        before: Its values before.
+        played: Its values after the evaluation of the frame that they were written ahead of, if
+            F-curves that are muted meanwhile would have changed them.
+        written: The values that were written.
+        curves: F-curves that overwrite them if the evaluation includes the animation.
+    """
+
+    buffer: ChannelBuffer
+    before: array[float]
+    played: array[float]
+    written: array[float]
+    curves: Curves | None
+
+
+class Overwritten:
+    """What is overwritten for the present evaluation, to be restored after it.
+
+    Attributes:
+        is_any: Whether there is anything to restore.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self.is_any = False
+        self._channels: list[Overwrite] = []
+        self._muted: list[MutedCopy] = []
+        # Armatures with values that the animation of another depsgraph has replaced.
+        self._flushed: list[tuple[Skeleton, Flushed]] = []
+
+    def write_ahead(
+        self,
+        writer: PoseWriter,
+        animated: Collection[int],
+        curves: Curves | None = None,
+        muted: MutedCopy | None = None,
+        fk: FkPose | None = None,
+    ) -> None:
+        """Write the composed values over the FK pose, ahead of an evaluation.
+
+        Args:
+            writer: The armature.
+            animated: Slots that are skipped, as animation would overwrite them.
+            curves: F-curves that overwrite others if the evaluation includes the animation.
+            muted: F-curves of others, if they are muted for the evaluation.
+            fk: The FK pose that these would give.
+        """
+        if muted is not None:
+            self._muted.append(muted)
+            self.is_any = True
+        for group, composed in writer.composed:
+            bones = group.bones
+            if animated:
+                bones = [bone for bone in bones if group.first + bone not in animated]
+            played = None if fk is None else array("f", group.of_slots(fk.inputs))
+            self._write(writer, group, composed, bones, played, curves)
+
+    def write(self, writer: PoseWriter, is_quiet: bool = False) -> None:
+        """Write the composed values over the FK pose, if there are any.
+
+        Args:
+            writer: The armature.
+            is_quiet: Whether to avoid tagging the armature.
+        """
+        for group, composed in writer.composed:
+            self._write(writer, group, composed, group.bones, is_quiet=is_quiet)
+
+    def _write(
+        self,
+        writer: PoseWriter,
+        group: ChannelGroup,
+        composed: bytes,
+        bones: Sequence[int],
+        played: array[float] | None = None,
+        curves: Curves | None = None,
+        is_quiet: bool = False,
+    ) -> None:
+        if not bones:
+            return
+        buffer = ChannelBuffer(writer.rig, writer.rows, group, bones)
+        before, written, size = buffer.read(), array("f", composed), group.size
+        if len(bones) != len(group.bones):
+            places = [group.bones.index(bone) for bone in bones]
+            written = array("f", [x for at in places for x in written[at * size : (at + 1) * size]])
+        played = before if played is None else played
+        if written == before == played:
+            return
+        self.is_any = True
+        self._channels.append(Overwrite(buffer, before, played, written, curves))
+        if is_quiet:
+            buffer.write_quietly(written)
+        else:
+            buffer.write(written)
+
+    def keep_flushed(self, rig: Skeleton, flushed: Flushed) -> None:
+        """Have `restore` also restore the values from before a flush to the original data."""
+        if flushed:
+            self._flushed.append((rig, flushed))
+            self.is_any = True
+
+    def restore(self, has_new_bones: bool, is_played: bool = False) -> None:
+        """Restore the values of all overwritten channels, and undo flushes and mutes.
+
+        Values that another extension has set meanwhile are kept.
+
+        Args:
+            has_new_bones: Whether Blender may have recreated the bones of an armature.
+            is_played: Whether the frame that was solved ahead has been evaluated, and Blender
+                flushes its animation to the original data.
+        """
+        self.restore_channels(has_new_bones, is_played)
+        while self._flushed:
+            rig, flushed = self._flushed.pop()
+            with suppress(ReferenceError):
+                take_back(rig.object, flushed)
+        self.is_any = False
+
+    def restore_channels(self, has_new_bones: bool, is_played: bool = False) -> None:
+        """Restore the same, except for flushed values. It tags nothing."""
+        if has_new_bones and self._channels:
+            forget_bones()
+        while self._channels:
+            over = self._channels.pop()
+            fk = over.played if is_played else over.before
+            try:
+                if has_new_bones and not over.buffer.refresh():
+                    _restore_by_name(over, fk)
+                else:
+                    present = over.buffer.read()
+                    over.buffer.write_quietly(
+                        fk if present == over.written else _merged(over, present, fk)
+                    )
+            except ReferenceError:
+                continue  # The armature was removed.
+        while self._muted:
+            with suppress(ReferenceError):
+                self._muted.pop().undo()
+        self.is_any = bool(self._flushed)
+
+
+def _merged(over: Overwrite, present: array[float], fk: array[float]) -> array[float]:
+    """Return the FK pose, except for values that were changed since they were written.
+
+    If F-curves have changed any, they count as having set all of theirs: a value that happens to be
+    the same as what was written is one of them as well.
+    """
+    pairs = zip(present, over.written, fk, strict=True)
+    merged = array("f", [own if now == was else now for now, was, own in pairs])
+    keyed = [] if over.curves is None else over.buffer.components_of(over.curves)
+    if any(present[i] != over.written[i] for i in keyed):
+        for i in keyed:
+            merged[i] = present[i]
+    return merged
+
+
+def _restore_by_name(over: Overwrite, fk: array[float]) -> None:
+    """Restore bones by name, after the bones of an armature or their order changed."""
+    buffer, size = over.buffer, over.buffer.size
+    bones = pose_bones(buffer.rig.object)
+    found = [bones.get(buffer.rig.names[i]) for i in buffer.bones]
+    present = over.written[:]
+    for place, bone in enumerate(found):
+        if bone is not None:
+            values = array("f", getattr(bone, buffer.channel))
+            present[place * size : (place + 1) * size] = values
+    merged = _merged(over, present, fk)
+    for place, bone in enumerate(found):
+        if bone is not None:
+            setter = bone.path_resolve(buffer.channel, False)
+            setter.foreach_set(merged[place * size : (place + 1) * size])
+
+
+class SavedPose:
+    """A copy of all channels of an armature's bones."""
+
+    def __init__(self, rig: Skeleton) -> None:
+        """Copy the channels."""
+        self._rig = rig
+        bones = pose_bones(rig.object)
+        self._columns = [(name, size, floats(bones, name, size)) for name, size in ALL_CHANNELS]
+
+    def restore(self) -> None:
+        """Restore the channels that changed, without tagging the armature."""
+        bones = pose_bones(self._rig.object)
+        if not self._rig.has_same_bones():
+            return
+        for name, size, before in self._columns:
+            present = floats(bones, name, size)
+            if present != before:
+                changed = [
+                    bone
+                    for bone in range(len(bones))
+                    if present[bone * size : (bone + 1) * size]
+                    != before[bone * size : (bone + 1) * size]
+                ]
+                values, setters = self._rig.setters(name, size)
+                values[:] = before
+                for bone in changed:
+                    setters[bone]()

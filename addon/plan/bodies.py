@@ -17,7 +17,6 @@ from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Point, Skeleton, skeleton_of
 from ..settings.properties import is_control
 from .chain_plan import ChainPlan, Hold, Tie, UnitPlan
-from .pre_pass import PrePassBone
 
 MOVING = {*KIND_OF, "delta_location", "delta_rotation_euler", "delta_rotation_quaternion"}
 """The channels that move an object or bone."""
@@ -25,10 +24,10 @@ MOVING = {*KIND_OF, "delta_location", "delta_rotation_euler", "delta_rotation_qu
 
 def tie_to_bodies(units: Iterable[UnitPlan], chains: Iterable[ChainPlan]) -> None:
     """Set which targets and poles of chains belong to a body that a unit lifts."""
-    lifting = [unit for unit in units if isinstance(unit, PrePassBone) and unit.lifts_body]
+    lifting = [unit for unit in units if unit.lifts_body]
     hips: dict[Skeleton, dict[int, set[int]]] = {}
     for unit in lifting:
-        hips.setdefault(unit.rig, {})[unit.bone] = unit.rig.below({unit.bone})
+        hips.setdefault(unit.rig, {})[unit.bones[0]] = unit.rig.below({*unit.bones[:1]})
     for chain in chains:
         chain.target_tie = chain.pole_tie = None
         if chain.rig not in hips or not chain.bones:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import bpy
 from mathutils import Matrix
 
-from fabrik_solver import ChainInput, Frame, Local, Posture, point_in
+from fabrik_solver import ChainInput, Frame, Local, Posture
 from fabrik_solver.core.vectors import (
     Mat3,
     Quat,
     Vec,
     mat_determinant,
-    mat_product,
-    orthonormalize,
 )
 
 from ..blender.errors import ProblemError
@@ -59,7 +57,7 @@ class Report(NamedTuple):
 
 
 class Pose(Protocol):
-    """The pose of an armature, as solved so far (see `solved_pose.SolvedPose`)."""
+    """The pose of an armature, as solved so far (see `solved_scene.SolvedPose`)."""
 
     @property
     def settings(self) -> Sequence[AnimatedSettings]:
@@ -337,9 +335,15 @@ class UnitPlan:
         ranges: The same as ranges of consecutive indices.
         root_parent: The parent of the first bone, -1 if it has none.
         is_layered: Whether a unit earlier in the list poses some of its bones.
+        is_known_ahead: Whether it reads the same ahead of an evaluation as far as its chains can be
+            solved ahead.
+        lifts_body: Whether its results may have a `lift`, which the targets of the body follow.
     """
 
     __slots__ = ()
+
+    is_known_ahead: ClassVar[bool] = True
+    lifts_body: ClassVar[bool] = False
 
     rig: Skeleton
     items: tuple[int, ...]
@@ -353,9 +357,50 @@ class UnitPlan:
         """The chains that it solves."""
         raise NotImplementedError
 
+    @property
+    def parts(self) -> Sequence[UnitPart]:
+        """Its parts with dependencies of their own."""
+        raise NotImplementedError
+
+    def needs_by_state(self) -> Sequence[Sequence[Point]]:
+        """Return the points that must be final while it is in each of its states, if it has any.
+
+        These are besides those that it always needs.
+        """
+        return ()
+
     def state_at(self, _time: float) -> int:
         """Return the state that it is in at a frame, if what it needs changes over time."""
         return 0
+
+
+class UnitPart(UnitPlan):
+    """A chain or a pre-pass bone: a unit, or a part of one, with dependencies of its own.
+
+    Attributes:
+        more: Slots (see `KINDS`) that it poses besides rotations.
+        note: A note for the user.
+        is_late: Whether the note says that it lags one update behind.
+        is_timed: Whether its solution depends on the frame itself.
+        watched: Objects that it depends on besides those that it needs.
+    """
+
+    __slots__ = ()
+
+    more: list[int]
+    note: str
+    is_late: bool
+    is_timed: bool
+    watched: list[bpy.types.Object]
+
+    @property
+    def parts(self) -> Sequence[UnitPart]:
+        """The part alone."""
+        return (self,)
+
+    def needs(self) -> list[Point]:
+        """Return the points whose transforms must be final before it is solved."""
+        raise NotImplementedError
 
 
 def never(_time: float) -> bool:
@@ -364,7 +409,7 @@ def never(_time: float) -> bool:
 
 
 @dataclass(eq=False, slots=True)
-class ChainPlan(UnitPlan):
+class ChainPlan(UnitPart):
     """A constraint, resolved to bones and objects.
 
     Attributes:
@@ -499,37 +544,6 @@ def refuse_connected(rig: Skeleton, bone: int, instead: str) -> None:
             bone=rig.names[bone],
             instead=instead,
         )
-
-
-def aim_of(snapshot: Snapshot, chain: ChainPlan) -> Aim:
-    """Return the goal that the target of a chain defines; without one, the armature's origin.
-
-    Raises:
-        ProblemError: If the orientation of the target is needed, and it has zero scale.
-    """
-    if chain.target is None:
-        return Aim(snapshot.world(chain.rig.object, chain.rig.uid)[1], None)
-    if chain.has_hand or chain.offset is not None:
-        return _aim(snapshot, chain, chain.target)
-    return Aim(snapshot.point(chain.target), None)
-
-
-def _aim(snapshot: Snapshot, chain: ChainPlan, target: Point) -> Aim:
-    frame = snapshot.place(target)
-    place = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
-    if not chain.has_hand:
-        return Aim(place, None)
-    axes = orthonormalize(frame[0])
-    if axes is None:
-        name = target.object.name if target.skeleton is None else target.skeleton.names[target.bone]
-        raise ProblemError(
-            "“{name}” has zero scale and therefore no orientation: change its scale, or disable "
-            "Copy Target Rotation",
-            name=name,
-        )
-    if chain.offset is not None:
-        axes = mat_product(axes, offset_turn(chain.offset, frame[0]))
-    return Aim(place, axes)
 
 
 def offset_turn(offset: Frame, target: Mat3) -> Mat3:

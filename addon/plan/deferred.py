@@ -14,7 +14,8 @@ import bpy
 from ..blender.access import pose_bones
 from ..blender.session import part
 from ..settings import notifications
-from ..settings.properties import LISTS, free_name, keys_of, settings
+from ..settings.properties import LISTS, free_name, settings
+from .plan import keys_of
 
 
 class DeferredWrites:
@@ -24,12 +25,14 @@ class DeferredWrites:
         noted: By data-block, RNA path of the owner and name of the setting: the block, and the old
             and new value. References to the owners could become invalid.
         new: The armatures that were planned since the last write.
+        followed: The armatures whose settings followed renames in the last writes.
     """
 
     def __init__(self) -> None:
         """Start without any."""
         self.noted: dict[tuple[int, str, str], tuple[bpy.types.ID, object, object]] = {}
         self.new: dict[int, bpy.types.Object] = {}
+        self.followed: set[int] = set()
 
     def note(self, owner: Any, name: str, value: object) -> None:
         """Set a property of a bone or property group in the next update."""
@@ -45,7 +48,7 @@ class DeferredWrites:
     def apply(self) -> set[int]:
         """Apply them; return the armatures with renamed list items."""
         renamed: set[int] = set()
-        with notifications.following():
+        with notifications.following() as followed:
             while self.noted:
                 (_, path, name), (block, before, value) = self.noted.popitem()
                 with suppress(ReferenceError, ValueError):  # It was removed.
@@ -59,6 +62,7 @@ class DeferredWrites:
                     if _make_names_unique(armature):
                         renamed.add(uid)
                     _clear_copied_names(armature)
+        self.followed |= followed
         return renamed
 
 

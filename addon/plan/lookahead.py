@@ -26,8 +26,7 @@ from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Skeleton, skeleton_of
 from ..settings.properties import settings
 from .chain_plan import ChainPlan, GoalSource, UnitPlan
-from .plan import Lookahead, Plan
-from .pre_pass import PrePassBone
+from .plan import Lookahead, Plan, native_ik_chains
 
 OBJECT_CHANNELS = {*KIND_OF, "delta_location", "delta_scale"}
 OBJECT_CHANNELS |= {"delta_rotation_euler", "delta_rotation_quaternion"}
@@ -86,8 +85,7 @@ def _look_at_group(lookahead: Lookahead, group: set[int], units: list[UnitPlan])
     if not is_known:
         return
     lookahead.known |= group
-    members = [member for unit in units for member in (unit, *unit.members)]
-    if any(isinstance(one, ChainPlan | PrePassBone) and one.is_timed for one in members):
+    if any(part.is_timed for unit in units for part in unit.parts):
         lookahead.timed |= group
     lookahead.curves |= walk.curves
     for animated, curves in walk.curves.items():
@@ -120,7 +118,7 @@ def _is_worth_solving_early(group: set[int], walk: _DependencyWalk) -> bool:
 
 def _slots_of(rig: Skeleton, channels: Iterable[tuple[str, int]]) -> set[int]:
     """Return the slots of an armature that animated channels set."""
-    slots = set[int]()
+    slots: set[int] = set()
     for path in {path for path, _ in channels}:
         name, channel = split_bone_path(path)
         if channel in KIND_OF and name in rig.index:
@@ -161,10 +159,10 @@ class _DependencyWalk:
         found: list[bool] = []
         starts: list[Node] = []
         for unit in units:
-            if isinstance(unit, PrePassBone):
-                found.append(unit.is_known_ahead and self._knows_writing(unit.rig))
-                starts.append((unit.rig.object, unit.bone))
-                starts += [node_at(point) for points in unit.states for point in points]
+            found.append(unit.is_known_ahead and self._knows_writing(unit.rig))
+            starts += [node_at(point) for points in unit.needs_by_state() for point in points]
+            if not unit.members:  # A pre-pass bone, whose chains are units of their own.
+                starts.append((unit.rig.object, unit.bones[0]))
             for chain in unit.members:
                 found.append(self._knows_chain(chain))
                 starts += _starts(chain) if found[-1] else ()
@@ -188,8 +186,6 @@ class _DependencyWalk:
         return not lookahead.animated[rig.uid] or rig.uid in lookahead.replaced
 
     def _knows_chain(self, chain: ChainPlan) -> bool:
-        if not self._knows_writing(chain.rig):
-            return False
         return bool(chain.problem) or (self._knows_goal(chain) and self._knows_motion(chain))
 
     def _knows_goal(self, chain: ChainPlan) -> bool:
@@ -275,7 +271,10 @@ class _DependencyWalk:
         """Return the bones that native IK, drivers or unknown F-curves move."""
         uid = ob.session_uid
         if uid not in self._unpredictable:
-            self._unpredictable[uid] = _posed_by_native_ik(ob) | self._posed_by_animation(ob)
+            rig = skeleton_of(ob)
+            chains = native_ik_chains(rig, ("IK", "SPLINE_IK"))
+            posed = {rig.names[bone] for chain in chains for bone in chain}
+            self._unpredictable[uid] = posed | self._posed_by_animation(ob)
         return self._unpredictable[uid]
 
     def _posed_by_animation(self, ob: bpy.types.Object) -> set[str]:
@@ -303,25 +302,6 @@ def _starts(chain: ChainPlan) -> list[Node]:
 HIDES = re.compile(r"\.hide(_\w+)?$")
 
 
-def _posed_by_native_ik(ob: bpy.types.Object) -> set[str]:
-    """Return the bones that native IK constraints pose."""
-    found: set[str] = set()
-    for bone in pose_bones(ob):
-        for con in bone.constraints:
-            if con.type in ("IK", "SPLINE_IK") and not con.mute:
-                found |= _ik_chain(bone, con.chain_count)
-    return found
-
-
 def _places(path: str) -> bool:
     """Return whether a property affects the transform of an object."""
     return path.startswith(PLACING)
-
-
-def _ik_chain(bone: Any, count: int) -> set[str]:
-    """Return the bones that a native IK constraint on a bone poses."""
-    found: set[str] = set()
-    while bone is not None and (count == 0 or len(found) <= count):
-        found.add(bone.name)
-        bone = bone.parent
-    return found

@@ -11,11 +11,10 @@ from ..blender.access import pose_bones
 from ..blender.skeleton import Skeleton, skeletons_by_name
 from ..settings.properties import settings_form
 from . import dependencies
-from .armature_plan import ArmaturePlan, has_settings
 from .bodies import tie_to_bodies
 from .lookahead import lookahead_of
 from .order import Order
-from .plan import Active, Plan, active_in
+from .plan import Active, ArmaturePlan, Plan, active_in, has_settings
 from .sequences import Sequences
 
 

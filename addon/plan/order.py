@@ -26,13 +26,9 @@ from ..blender.relations import (
     walk_dependencies,
 )
 from ..blender.skeleton import skeleton_of
-from .chain_plan import ChainPlan, UnitPlan
-from .pre_pass import PrePassBone
+from .chain_plan import ChainPlan, UnitPart, UnitPlan
 from .sequences import in_order
 from .tree_plan import TreePlan
-
-Member = ChainPlan | PrePassBone
-"""A part of a unit that has dependencies of its own."""
 
 
 class RefusedError(Exception):
@@ -44,7 +40,7 @@ class Order:
 
     def __init__(
         self,
-        pre_pass: list[PrePassBone],
+        pre_pass: Sequence[UnitPart],
         chains: list[ChainPlan],
         posed: dict[int, set[int]],
         moved: dict[int, set[int]],
@@ -93,24 +89,23 @@ class Order:
         self.beneath: dict[UnitPlan, set[UnitPlan]] = {}
         for unit in self.units:
             self.beneath[unit] = self._units_beneath(unit)
-        self.unit_of = {member: unit for unit in self.units for member in _members(unit)}
+        self.unit_of = {member: unit for unit in self.units for member in unit.parts}
         # The dependencies of each chain, and of its unit.
         self.own = {member: self._own_needs(member, u) for member, u in self.unit_of.items()}
         self.needs = {
-            unit: self.beneath[unit].union(*[self.own[member] for member in _members(unit)])
+            unit: self.beneath[unit].union(*[self.own[member] for member in unit.parts])
             for unit in self.units
         }
         # What those need that are in different states over time.
         self.by_state: dict[UnitPlan, list[set[UnitPlan]]] = {
-            bone: [self._posing(map(node_at, points), bone) for points in bone.states]
+            bone: [self._posing(map(node_at, points), bone) for points in bone.needs_by_state()]
             for bone in self.pre_pass
-            if bone.states
+            if bone.needs_by_state()
         }
         for unit in self.units:
             for layer in (unit, *unit.members):
                 layer.is_layered = bool(self.beneath[unit])
-            if isinstance(unit, TreePlan):
-                self._note_layer_order(unit)
+            self._note_layer_order(unit)
         try:
             self.sequence = in_order(self.units, self.needs)
         except CycleError:
@@ -149,13 +144,12 @@ class Order:
         below = sharing & self.beneath.keys()
         return below.union(*[self.beneath[other] for other in below])
 
-    def _note_layer_order(self, tree: TreePlan) -> None:
+    def _note_layer_order(self, tree: UnitPlan) -> None:
         """Note on chains of a tree that are solved before a layer earlier in the list."""
-        first = tree.chains[0]
-        layers = [unit for unit in self.units if isinstance(unit, ChainPlan)]
-        layers = [layer for layer in layers if tree in self.beneath[layer]]
-        for chain in tree.chains[1:]:
-            for layer in layers:
+        for chain in tree.members[1:]:
+            first = tree.members[0]
+            above = [unit for unit in self.units if tree in self.beneath[unit]]
+            for layer in [layer for unit in above for layer in unit.members]:
                 if layer.item < chain.item and set(layer.bones) & set(chain.bones):
                     chain.note = chain.note or msg(
                         "It is solved together with “{first}”, before “{layer}” is "
@@ -219,7 +213,7 @@ class Order:
                     fringe.append(other)
         return found
 
-    def _own_needs(self, member: Member, unit: UnitPlan) -> set[UnitPlan]:
+    def _own_needs(self, member: UnitPart, unit: UnitPlan) -> set[UnitPlan]:
         """Return the dependencies of a member.
 
         Raises:
@@ -231,26 +225,26 @@ class Order:
             raise
         except Exception:
             report_once("could not find out what a chain depends on")
-            if isinstance(member, PrePassBone):
-                return set()
-            member.problem = INTERNAL_ERROR
-            raise RefusedError from None
+            for chain in member.members:
+                chain.problem = INTERNAL_ERROR
+                raise RefusedError from None
+            return set()
 
-    def _needs(self, chain: Member, unit: UnitPlan) -> set[UnitPlan]:
+    def _needs(self, chain: UnitPart, unit: UnitPlan) -> set[UnitPlan]:
         """Return the units that must be solved before a member."""
         # A layer on top may pose the parent as well, but is solved later.
         carrying = self._posing([(chain.rig.object, unit.root_parent)], chain)
         carrying = {other for other in carrying if unit not in self.beneath[other]}
         return carrying | self._posing(map(node_at, chain.needs()), chain)
 
-    def _posing(self, starts: Iterable[Node], chain: Member) -> set[UnitPlan]:
+    def _posing(self, starts: Iterable[Node], chain: UnitPart) -> set[UnitPlan]:
         """Return the units that some nodes follow."""
         moving: dict[Node, bool] = {}
         self._walk_up(starts, moving, chain)
         units = [self.posing.get((ob.session_uid, bone), ()) for ob, bone in moving]
         return {unit for found in units for unit in found}
 
-    def _walk_up(self, starts: Iterable[Node], moving: dict[Node, bool], chain: Member) -> None:
+    def _walk_up(self, starts: Iterable[Node], moving: dict[Node, bool], chain: UnitPart) -> None:
         """Find out which ancestors of some nodes follow a solved chain.
 
         Args:
@@ -289,7 +283,7 @@ class Order:
             self._native[node] = [(con, point and node_at(point)) for con, point in points]
         return self._native[node]
 
-    def _follows(self, node: Node, moving: dict[Node, bool], chain: Member) -> bool:
+    def _follows(self, node: Node, moving: dict[Node, bool], chain: UnitPart) -> bool:
         """Return whether a node follows a solved chain through its native constraints.
 
         Adds a note to the chain if the result cannot be computed ahead of Blender. A bone that is
@@ -338,7 +332,7 @@ class Order:
         way = skeleton_of(ob).chain_up(bone)[:-1] if bone >= 0 else []
         return next(((ob, above) for above in reversed(way) if above in posed), None)
 
-    def _note_hidden_relations(self, node: Node, chain: Member) -> None:
+    def _note_hidden_relations(self, node: Node, chain: UnitPart) -> None:
         """Note on drivers and vertex parents that make a node follow a solved chain late."""
         ob, bone = node
         if any(self._is_moved(read, chain) for read in self._driving(node)):
@@ -369,17 +363,13 @@ class Order:
             self._read[node] = [read for driver in drivers for read in driver_inputs(driver)]
         return self._read[node]
 
-    def _is_moved(self, node: Node, chain: Member) -> bool:
+    def _is_moved(self, node: Node, chain: UnitPart) -> bool:
         """Return whether a node that a driver reads follows a solved chain."""
         ob, bone = node
         if bone >= 0:
             return bone in self.moved.get(ob.session_uid, ())
         self._walk_up([node], self._reading, chain)
         return self._reading[node]
-
-
-def _members(unit: UnitPlan) -> Sequence[Member]:
-    return [unit] if isinstance(unit, PrePassBone) else unit.members
 
 
 def _owner(node: Node) -> Any:

@@ -22,15 +22,14 @@ from ..blender.skeleton import (
     skeleton_of,
 )
 from ..settings import notifications
-from ..settings.properties import keys_of, settings
-from .armature_plan import ArmaturePlan, has_settings
+from ..settings.properties import settings
 from .bodies import tie_to_bodies
 from .chain_plan import ChainPlan
 from .deferred import DeferredWrites
 from .dependencies import PendingDeclarations
 from .lookahead import lookahead_of
 from .making import is_orphaned, make_plan
-from .plan import Plan
+from .plan import ArmaturePlan, Plan, has_settings, keys_of
 from .registry import pre_pass_of
 from .resolving import plan_chain
 
@@ -43,6 +42,7 @@ class Planner:
         armatures: The plan of each armature.
         released: Armatures with bones that a previous plan posed and this one does not.
         pending: The declarations that are due.
+        deferred: What planning has to write later.
         is_declared: Whether the dependencies of the plan were declared to Blender.
     """
 
@@ -52,7 +52,7 @@ class Planner:
         self.released: dict[int, bpy.types.Object] = {}
         self.is_declared = False
         self.pending = part(PendingDeclarations)
-        self._deferred = part(DeferredWrites)
+        self.deferred = part(DeferredWrites)
         self.armatures: dict[int, ArmaturePlan] = {}
         self._signatures: list[tuple[bpy.types.Object, object]] = []
         self._objects = array("i")  # Session UIDs of all objects in the file.
@@ -92,7 +92,7 @@ class Planner:
 
         For updates of viewports only, not for renders and draw handlers.
         """
-        plan, deferred = self.plan or self.current(), self._deferred
+        plan, deferred = self.plan or self.current(), self.deferred
         if not (deferred.noted or deferred.new):
             return plan
         known = {uid: self.armatures[uid] for uid in deferred.new.keys() & self.armatures.keys()}
@@ -128,7 +128,7 @@ class Planner:
     def _discard(self, rigs: Iterable[int]) -> None:
         for uid in rigs:
             own = self.armatures.pop(uid)
-            before = self._posed.get(uid, (own.rig.object, set[tuple[str, int]]()))[1]
+            before = self._posed.get(uid, (own.rig.object, set()))[1]
             self._posed[uid] = own.rig.object, before | own.names
         self.plan = None
 

@@ -21,7 +21,7 @@ from fabrik_solver.core.vectors import (
 from ..blender.errors import ProblemError
 from ..blender.rotation import IndexRange, ranges_of
 from ..blender.skeleton import Point, Skeleton
-from .chain_plan import ChainPlan, Snapshot, UnitPlan
+from .chain_plan import ChainPlan, Snapshot, UnitPart
 from .results import SolveResult
 
 if TYPE_CHECKING:
@@ -32,16 +32,13 @@ Z_AXIS: Vec = (0.0, 0.0, 1.0)
 
 
 @dataclass(eq=False)
-class PrePassBone(UnitPlan, ABC):
+class PrePassBone(UnitPart, ABC):
     """A bone that is posed on top of its FK pose before the chains that depend on it.
 
     It is not in the list of constraints: its problems are reported by the chains that it serves,
     and it is off while none of them is on.
 
     Attributes:
-        is_known_ahead: Whether `read` returns the same ahead of an evaluation as far as its chains
-            can be solved ahead.
-        lifts_body: Whether its results may have a `lift`, which the targets of the body follow.
         rig: The armature.
         bone: The bone; of a body, its first one.
         chains: The chains that it serves.
@@ -55,12 +52,10 @@ class PrePassBone(UnitPlan, ABC):
         is_layered: Whether an earlier unit poses the bone as well.
         is_timed: Whether it depends on the frame itself.
         watched: Objects besides those of its chains that it depends on.
-        states: By state that it can be in, the points that must be final before it is solved while
-            it is in that state (see `state_at`), besides those that it always needs.
+        states: By state that it can be in, what it needs (see `needs_by_state`).
     """
 
     is_known_ahead: ClassVar[bool] = False
-    lifts_body: ClassVar[bool] = False
 
     rig: Skeleton
     bone: int
@@ -87,6 +82,10 @@ class PrePassBone(UnitPlan, ABC):
     def members(self) -> Sequence[ChainPlan]:
         """None: it poses no bone of the chains that it serves."""
         return ()
+
+    def needs_by_state(self) -> Sequence[Sequence[Point]]:
+        """Return the points that it needs in each of its states."""
+        return self.states
 
     @abstractmethod
     def needs(self) -> list[Point]:

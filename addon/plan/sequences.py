@@ -81,7 +81,7 @@ class Sequences:
         }
         solved = [unit for unit in self._units if unit in self._needs]
         others = [unit for unit in self._units if unit not in self._needs]
-        refused = set[Any]()
+        refused: set[Any] = set()
         while True:
             needs = dict(self._needs)
             for unit, needed in now.items():

@@ -9,7 +9,7 @@ from ..blender.errors import listed
 from ..blender.messages import msg
 from ..blender.rotation import IndexRange, ranges_of
 from ..blender.skeleton import Skeleton
-from .chain_plan import ChainPlan, StartSource, UnitPlan
+from .chain_plan import ChainPlan, StartSource, UnitPart, UnitPlan
 
 
 @dataclass(eq=False, slots=True)
@@ -52,6 +52,11 @@ class TreePlan(UnitPlan):
 
     @property
     def members(self) -> Sequence[ChainPlan]:
+        """The chains."""
+        return self.chains
+
+    @property
+    def parts(self) -> Sequence[UnitPart]:
         """The chains."""
         return self.chains
 

@@ -52,14 +52,6 @@ class Unit(ABC):
         """Solve one of its constraints; see `solving.solve_constraint`."""
         raise NotImplementedError  # A pre-pass bone has none.
 
-    def known(self, inputs: object, frame: float | None) -> SolveResult | None:
-        """Return the last result, or the cached one of a frame, if its inputs are equal."""
-        result = self.last
-        if result is not None and result.inputs == inputs:
-            return result
-        result = self.results.get(frame) if frame is not None else None
-        return result if result is not None and result.inputs == inputs else None
-
     def unposed(self, report: Report) -> SolveResult:
         """Return the result of posing nothing."""
         return SolveResult(None, (), (), (report,) * len(self.plan.items), NOTHING, NOTHING)

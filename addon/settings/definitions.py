@@ -46,19 +46,18 @@ NOT_IN_PRESETS = {"SKIP_SAVE"}
 
 def value_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     """Tag the armature for update."""
-    armature = cast(bpy.types.Object | None, item.id_data)
+    armature = cast("bpy.types.Object | None", item.id_data)
     if armature is not None:  # None in the preferences.
         armature.update_tag()
 
 
 def structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     """Discard the plan of the armature, and tag it for update."""
-    armature = cast(bpy.types.Object | None, item.id_data)
+    armature = cast("bpy.types.Object | None", item.id_data)
     if armature is None:  # In the preferences.
         return
-    if notifications.is_following():  # Planning does the rest.
-        notifications.note_followed(armature)
-        return
+    if notifications.note_followed(armature):
+        return  # Planning does the rest.
     notifications.structure.notify(armature)
     armature.update_tag()
 

@@ -41,7 +41,7 @@ AXIS_ITEMS = (
 
 def _changed(item: bpy.types.PropertyGroup | bpy.types.Bone, _context: bpy.types.Context) -> None:
     """Discard the plan of all objects that use the armature, and tag it."""
-    armature = cast(bpy.types.Armature, item.id_data)
+    armature = cast("bpy.types.Armature", item.id_data)
     notifications.structure.notify(armature)
     armature.update_tag()
 

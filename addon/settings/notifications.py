@@ -22,33 +22,33 @@ ends = Listeners[[Any]]()
 offset = Listeners[[Any]]()
 """Notified with a constraint of which Keep Offset was enabled."""
 
-_is_following = False
-_followed: set[int] = set()
+_followed: set[int] | None = None
+"""The armatures whose settings follow renamed bones; None while settings change otherwise."""
 
 
 @contextmanager
-def following() -> Iterator[None]:
-    """Mark changes of settings within the block as our own, made to follow renamed bones."""
-    global _is_following
-    _is_following = True
+def following() -> Iterator[set[int]]:
+    """Collect the armatures whose settings change within the block, made to follow renamed bones.
+
+    Blender tags them for that.
+    """
+    global _followed
+    found: set[int] = set()
+    _followed = found
     try:
-        yield
+        yield found
     finally:
-        _is_following = False
+        _followed = None
 
 
 def is_following() -> bool:
     """Return whether settings are being changed to follow renamed bones."""
-    return _is_following
+    return _followed is not None
 
 
-def note_followed(armature: bpy.types.Object) -> None:
-    """Remember that a setting of an armature followed a rename, for which Blender tagged it."""
+def note_followed(armature: bpy.types.Object) -> bool:
+    """Note that a setting of an armature follows a rename; return whether it does."""
+    if _followed is None:
+        return False
     _followed.add(armature.session_uid)
-
-
-def take_followed() -> set[int]:
-    """Return and clear the armatures that were noted."""
-    was = set(_followed)
-    _followed.clear()
-    return was
+    return True

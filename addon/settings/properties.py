@@ -7,7 +7,6 @@ deleting, undo and library overrides.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import pi
 from typing import TYPE_CHECKING, Any, cast
@@ -395,13 +394,6 @@ def is_control(ob: bpy.types.Object) -> bool:
 def scene_settings(scene: bpy.types.Scene) -> FabrikSceneSettings:
     """Return the extension's properties of a scene."""
     return cast(Any, scene).fabrik
-
-
-def keys_of(fabrik: FabrikSettings) -> list[int]:
-    """Return the keys of an armature's constraints, in the order of the list."""
-    keys = array("i", bytes(4 * len(fabrik.constraints)))
-    fabrik.constraints.foreach_get("key", keys)
-    return keys.tolist()
 
 
 def ends_of(armature: bpy.types.Object) -> list[bpy.types.Object]:

@@ -24,9 +24,10 @@ from ...blender.simplifying import simplified, slopes
 from ...blender.skeleton import Point, vector
 from ...blender.turns import Numbers
 from ...editing.playing import play
+from ...frame.chain import aim_of
 from ...frame.solved_scene import SolvedScene
 from ...frame.solving import solve_armatures
-from ...plan.chain_plan import ChainPlan, Tie, aim_of
+from ...plan.chain_plan import ChainPlan, Tie
 from ...plan.planner import chains_in
 from .passes import Bake, Draft
 

@@ -10,8 +10,7 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.skeleton import Point
 from ...frame.chain import ChainUnit, goal_of, orientation_of, stretch_of
-from ...frame.solved_pose import SolvedPose
-from ...frame.solved_scene import SolvedScene
+from ...frame.solved_scene import SolvedPose, SolvedScene
 from ...frame.solving import present_runs
 from ...frame.tree import TreeUnit
 from ...plan import planner

@@ -25,7 +25,7 @@ from ...blender.refusals import rest_problem
 from ...blender.rotation import PoseChannels, floats
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
 from ...editing.posing import PosedRotation
-from ...frame.evaluated import Evaluated
+from ...frame.armature import Evaluated
 from ...plan.bend_side import bend_side
 from ...settings.joint_limits import ik_settings, joint_problem, joints_of
 

@@ -34,7 +34,7 @@ from ...blender.precision import rounding_of
 from ...blender.skeleton import Point, matrix_frame
 from ...editing.lifting import lifts_of
 from ...editing.placing import aim_past, side_of_bend
-from ...frame.evaluated import Evaluated
+from ...frame.armature import Evaluated
 from ...plan.bend_side import bend_side
 from ...plan.chain_plan import ChainPlan, offset_turn
 from ...settings.properties import settings

@@ -23,7 +23,7 @@ from ...blender.refusals import refuse_unkeyable
 from ...blender.skeleton import Point, Skeleton, matrix_frame
 from ...editing.constraints import is_on
 from ...editing.playing import go_to, updated
-from ...frame.evaluated import Evaluated
+from ...frame.armature import Evaluated
 from ...plan import planner
 from ...plan.chain_plan import ChainPlan, UnitPlan
 from ...plan.planner import chains_in

@@ -29,7 +29,8 @@ from ...blender.messages import msg
 from ...blender.relations import node_at, parents, walk_dependencies
 from ...blender.rotation import LOCATION
 from ...blender.skeleton import Point, Skeleton
-from ...plan.chain_plan import Aim, ChainPlan, Snapshot, aim_of, refuse_connected
+from ...frame.chain import aim_of
+from ...plan.chain_plan import Aim, ChainPlan, Snapshot, refuse_connected
 from ...plan.pre_pass import PrePassBone
 from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult

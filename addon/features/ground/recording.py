@@ -12,10 +12,11 @@ from fabrik_solver.core.vectors import ORIGIN, Vec, add, dot, rotate, sub
 from ...blender import animation
 from ...blender.access import frame_rate
 from ...blender.skeleton import Point
+from ...frame.chain import aim_of
 from ...frame.solved_scene import SolvedScene
 from ...frame.solving import present_runs
 from ...plan import planner
-from ...plan.chain_plan import ChainPlan, aim_of
+from ...plan.chain_plan import ChainPlan
 from ...plan.plan import Plan
 from ...plan.registry import MOTIONS
 from ...settings.properties import settings

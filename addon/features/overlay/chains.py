@@ -25,7 +25,7 @@ from ...blender.rotation import quaternion
 from ...blender.skeleton import Skeleton, matrix_frame, vector
 from ...editing.offset import SOLVED
 from ...editing.placing import size_of
-from ...frame.evaluated import Evaluated
+from ...frame.armature import Evaluated
 from ...plan.chain_plan import ChainPlan, UnitPlan
 from ...plan.plan import Plan
 from ...plan.planner import known

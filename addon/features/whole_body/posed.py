@@ -27,7 +27,7 @@ from ...blender.relations import active_constraints
 from ...blender.skeleton import skeleton_of, vector
 from ...editing.playing import updated
 from ...editing.posing import PosedRotation
-from ...frame.evaluated import Evaluated
+from ...frame.armature import Evaluated
 from .body import Body, Wanted, bones_between, rotation_of
 from .carriers import Carriers
 from .facts import facts_of

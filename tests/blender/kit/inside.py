@@ -17,18 +17,15 @@ import fabrik_solver
 from addon.blender.listeners import on_invalidate
 from addon.blender.session import part
 from addon.frame import (
-    affected,
+    armature,
     chain,
     handlers,
-    overwriting,
     solving,
     tree,
-    unevaluated,
     update,
     write,
 )
-from addon.frame.evaluated import Evaluated
-from addon.frame.fk_pose import FkReader
+from addon.frame.armature import Evaluated, FkReader
 from addon.frame.read import ChannelSnapshot, EvaluatedSnapshot
 from addon.plan import dependencies, lookahead, order, planner, resolving
 from addon.plan.planner import Planner
@@ -40,7 +37,7 @@ PLACES: dict[str, tuple[Any, str]] = {
     "declare": (dependencies, "declare"),
     "make a plan": (planner, "make_plan"),
     "list armatures": (handlers, "armatures_in"),
-    "list geometry": (affected, "geometry_in"),
+    "list geometry": (update, "geometry_in"),
     "read an armature": (EvaluatedSnapshot, "_read"),
     "read an armature ahead": (ChannelSnapshot, "_read"),
     "read channels": (FkReader, "_read_channels"),
@@ -54,10 +51,10 @@ PLACES: dict[str, tuple[Any, str]] = {
     "solve a body": (tree.TreeUnit, "solve"),
     "compose": (write.PoseWriter, "compose"),
     "encode": (write, "channel_values"),
-    "write a channel": (overwriting, "set_channel"),
-    "write": (overwriting.Overwritten, "write"),
+    "write a channel": (write, "set_channel"),
+    "write": (write.Overwritten, "write"),
     "write reports": (update, "write_reports"),
-    "compare": (affected.Affected, "is_shown"),
+    "compare": (update.Affected, "is_shown"),
     "evaluate": (update, "_evaluate_again"),
     "notify of reports": (write.on_report, "notify"),
 }
@@ -118,7 +115,7 @@ def declare(rig: bpy.types.Object) -> bool:
 
 def unseen(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> set[int]:
     """Return the armatures that a view layer has not shown yet."""
-    return affected.unseen(scene, layer)
+    return update.unseen(scene, layer)
 
 
 def count(patch: pytest.MonkeyPatch, place: str, note: Any) -> None:
@@ -135,7 +132,7 @@ def count(patch: pytest.MonkeyPatch, place: str, note: Any) -> None:
 
 def value_from_curve(prop: bpy.types.Property, number: float) -> Any:
     """Return what a property is taken to become by an F-curve with a value."""
-    return unevaluated._as_property(prop, number)
+    return armature._as_property(prop, number)
 
 
 def start() -> None:

@@ -1,39 +1,50 @@
-"""Reading the FK pose of an armature: what the animator posed, keyed or drove.
+"""An armature as it is read: its FK pose and settings, from evaluated data or from F-curves.
 
-Outside of Blender's evaluation the channels hold it.
+The FK pose is what the animator posed, keyed or drove. Outside of Blender's evaluation the channels
+hold it.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, cast
 
-from fabrik_solver import Local
-from fabrik_solver.core.vectors import ORIGIN, Quat
+import bpy
 
+from fabrik_solver import Frame, Local
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Quat,
+)
+
+from ..blender import animation
+from ..blender.access import pose_bones, rest_bone
 from ..blender.animation import Channels
-from ..blender.curves import ITEM, split_bone_path
+from ..blender.curves import ITEM, Sampler, split_bone_path
 from ..blender.rotation import (
+    KIND_OF,
     KINDS,
     LOCATION,
     QUATERNION,
     SCALE,
     ChannelGroup,
     IndexRange,
+    PatchedChannels,
     PoseChannels,
     Rows,
     channel_of,
+    floats,
     gather,
     quaternion,
     ranges_of,
     transfer,
 )
-from ..blender.skeleton import Skeleton
+from ..blender.skeleton import Skeleton, matrix_frame
 from ..settings.joint_limits import IkSettings, ik_settings
 from ..settings.muting import influence_overrides
-from ..settings.properties import AnimatedSettings, settings_form
-from .evaluated import Evaluated
+from ..settings.properties import AnimatedSettings, settings, settings_form
 
 
 class FkPose(NamedTuple):
@@ -331,3 +342,179 @@ class FkReader:
             self._joints = joints
         self._last_bits = bits
         return is_new
+
+
+class Evaluated:
+    """An evaluated armature, read lazily.
+
+    Attributes:
+        has_animated_bones: Whether F-curves animate its bones that Blender has yet to evaluate.
+    """
+
+    has_animated_bones = False
+
+    def __init__(self, armature: bpy.types.Object, rows: Rows | None = None) -> None:
+        """Wrap an evaluated armature.
+
+        Args:
+            armature: The evaluated copy.
+            rows: The bones that are read at each update; None for all.
+        """
+        self.object = armature
+        self._rows = rows
+
+    def has_played(self, _evaluated: PoseChannels, _posed: Collection[int]) -> bool:
+        """Return whether evaluated channels have the values of these F-curves."""
+        return True
+
+    @cached_property
+    def bones(self) -> bpy.types.bpy_prop_collection[Any]:
+        """The evaluated pose bones."""
+        return pose_bones(self.object)
+
+    @cached_property
+    def channels(self) -> PoseChannels:
+        """The evaluated channels."""
+        return PoseChannels(self.bones, self._rows)
+
+    @cached_property
+    def is_at_rest(self) -> bool:
+        """Whether the armature is set to Rest Position."""
+        return cast("bpy.types.Armature", self.object.data).pose_position == "REST"
+
+    @cached_property
+    def _matrices(self) -> array[float]:
+        return floats(self.bones, "matrix", 16)
+
+    @cached_property
+    def _constraints(self) -> bpy.types.bpy_prop_collection[Any]:
+        items: Any = settings(self.object).constraints
+        present: Any = settings(cast("bpy.types.Object", self.object.original)).constraints
+        # The copy may predate an added or removed constraint.
+        return items if len(items) == len(present) else present
+
+    def column(self, name: str) -> list[Any]:
+        """Return a setting of all constraints."""
+        items = self._constraints
+        column = [0] * len(items)
+        items.foreach_get(name, column)
+        return column
+
+    def columns(self) -> list[list[Any]]:
+        """Return the settings of all constraints: one list per setting of `settings_form`."""
+        return [self.column(name) for name in settings_form().names]
+
+    def frame(self, bone: int) -> Frame:
+        """Return the evaluated frame of a bone, in armature space."""
+        rows = self._rows
+        if rows is not None and rows.are_few:
+            return matrix_frame(rows.find(self.bones, bone).matrix)
+        m = self._matrices[bone * 16 : bone * 16 + 16]  # In column-major order.
+        return (m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]), (m[12], m[13], m[14])
+
+
+class Unevaluated(Evaluated):
+    """An armature as Blender will evaluate it.
+
+    Attributes:
+        has_animated_bones: Whether F-curves animate its bones.
+        has_animated_settings: Whether F-curves animate settings of its constraints.
+    """
+
+    def __init__(self, rig: Skeleton, rows: Rows, played: Sampler | None) -> None:
+        """Wrap an armature.
+
+        Args:
+            rig: The armature.
+            rows: The bones that are read at each update.
+            played: Its F-curves at the frame; None if the channels already have their values.
+        """
+        super().__init__(rig.object, rows)
+        self._rig = rig
+        self._played = played
+        self.has_animated_bones = played is not None and played.animates_bones()
+        self.has_animated_settings = played is not None and played.animates_settings()
+
+    def has_played(self, evaluated: PoseChannels, posed: Collection[int]) -> bool:
+        """Return whether evaluated channels have the values of the F-curves.
+
+        Args:
+            evaluated: The channels.
+            posed: Slots that are left out, as they show the solution.
+        """
+        played = cast(Sampler, self._played)
+        for name, size in self.channels.names():
+            there, first = evaluated.buffer(name, size), self._rig.slot(KIND_OF[name], 0)
+            for place, number in played.bone_values(name, size):
+                if there[place] != number and first + place // size not in posed:
+                    return False
+        return True
+
+    @cached_property
+    def channels(self) -> PoseChannels:
+        """The channels of the FK pose."""
+        bones, played = self.bones, self._played
+        if played is None or not played.animates_bones():
+            return PoseChannels(bones, self._rows)
+        return PatchedChannels(bones, played.bone_values, self._rows)
+
+    def columns(self) -> list[list[Any]]:
+        """Return the settings of all constraints: one list per setting of `settings_form`."""
+        names = settings_form().names
+        columns = super().columns()
+        for path in self._played.places if self._played else ():
+            if not path.startswith(ITEM):
+                continue
+            place, _, name = path[len(ITEM) :].partition("].")
+            if name in names and int(place) < len(columns[0]):
+                item = settings(self.object).constraints[int(place)]
+                for _, number in cast(Sampler, self._played).at(path):
+                    value = _as_property(item.bl_rna.properties[name], number)
+                    columns[names.index(name)][int(place)] = value
+        return columns
+
+    def frame(self, bone: int) -> Frame:
+        """Return the rest frame of a bone, in armature space."""
+        return matrix_frame(rest_bone(self.object, self._rig.names[bone]).matrix_local)
+
+
+ALMOST_ONE = 1.0 - 2.0**-23
+"""Values of an F-curve above this set a boolean to true."""
+
+
+def _as_property(prop: Any, number: float) -> Any:
+    """Return the value that a property gets from an F-curve, as Blender converts it."""
+    if prop.type == "BOOLEAN":
+        return number > ALMOST_ONE
+    if prop.type == "ENUM":
+        return int(number)
+    number = min(max(number, prop.hard_min), prop.hard_max)
+    return int(number) if prop.type == "INT" else number
+
+
+def animated_from(
+    evaluated: PoseChannels, ob: bpy.types.Object, original: PoseChannels
+) -> PoseChannels:
+    """Return original channels, with animated ones as in an evaluated copy."""
+    found = animation.animated(ob)
+    animated = found.keyed | found.driven
+    if not animated:
+        return original
+    bones = original.bones
+    bone_index = {name: i for i, name in enumerate(bones.keys())}
+    places: dict[str, list[tuple[int, int]]] = {}
+    for path, index in animated:
+        bone, channel = split_bone_path(path)
+        if bone in bone_index and evaluated.has(bone_index[bone]):
+            places.setdefault(channel, []).append((bone_index[bone], index))
+
+    def patches(name: str, size: int) -> Iterator[tuple[int, float]]:
+        numbers = evaluated.buffer(name, size) if name in places else None
+        for bone, index in places.get(name, ()):
+            if numbers is not None:
+                yield bone * size + index, numbers[bone * size + index]
+
+    patched = PatchedChannels(bones, patches)
+    if found.has_modes:
+        patched.modes = evaluated.modes
+    return patched
