@@ -117,10 +117,12 @@ class Varying(NamedTuple):
     Attributes:
         has_channels: Whether it changes channels or joints of bones that are read.
         settings: The settings that it changes, of any constraint.
+        bones: By bone, the paths of the properties that it changes, relative to the bone.
     """
 
     has_channels: bool
     settings: Sequence[str]
+    bones: Mapping[int, Sequence[str]]
 
 
 class FkReader:
@@ -189,9 +191,12 @@ class FkReader:
         # Others, as those of motions, are not in columns, but `derived` depends on them.
         settings = [name for name in names if name in found] if found <= {*names} else names
         read = {*self.rows.bones, *self._native_joints}
-        bones = {bone for bone, _ in map(split_bone_path, paths) if bone}
-        counting = {self.rig.names[bone] for bone in read} if self.rows.are_few else bones
-        return Varying(not bones.isdisjoint(counting), settings)
+        by_bone: dict[int, list[str]] = {}
+        for name, rest in map(split_bone_path, paths):
+            if name in self.rig.index:
+                by_bone.setdefault(self.rig.index[name], []).append(rest)
+        has_channels = not read.isdisjoint(by_bone) if self.rows.are_few else bool(by_bone)
+        return Varying(has_channels, settings, by_bone)
 
     def read(
         self,

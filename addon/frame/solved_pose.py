@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from fabrik_solver import Local
 from fabrik_solver.core.vectors import ORIGIN, Quat, Vec
@@ -95,6 +96,10 @@ class SolvedPose:
         """Return the solved channels of some bones, which a layer starts from."""
         rotation, locations, scales = self.rotation, self.locations, self.scales
         return tuple([(rotation(b), locations.get(b), scales.get(b)) for b in bones])
+
+    def owner(self, bone: int) -> Any:
+        """Return an evaluated bone."""
+        return self.fk.rows.find(self.now.bones, bone)
 
     def local(self, bone: int) -> Local:
         """Return the evaluated local channels of a bone that no chain poses."""

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 import bpy
 
 from fabrik_solver import WHOLE, Frame, bone_frame, frame_in, inverse, point_in
+from fabrik_solver.core.constraints import ConstraintSpaces
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Vec,
@@ -22,7 +23,7 @@ from fabrik_solver.core.vectors import (
 )
 
 from ..blender.access import frame_rate, rest_bone
-from ..blender.relations import LIMITS, active_constraints, constraint_point, is_predictable
+from ..blender.relations import active_constraints, constraint_point, is_predictable
 from ..blender.rotation import Rows
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
 from ..plan.chain_plan import ChainPlan, Tie, UnitPlan
@@ -30,14 +31,11 @@ from ..plan.plan import Plan
 from ..plan.results import SolveResult
 from ..settings.properties import FabrikConstraint
 from .fk_pose import FkPose
-from .following import BoneSpaces, followed
+from .following import Followers, read_constraint
 from .read import SceneSnapshot
 from .solved_pose import SolvedPose
 
 T = TypeVar("T")
-
-COPY_ROTATION = "COPY_ROTATION"
-"""Of this constraint Blender's axes are taken where they are unforeseen, as the head stays."""
 
 
 class SolvedScene:
@@ -171,27 +169,26 @@ class SolvedScene:
 
     def _carried_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
         """Return the frame of a bone that no chain poses, given that of its parent."""
-        rig, rows = pose.fk.rig, pose.fk.rows
-        owner = rows.find(pose.now.bones, bone)
-        constraints = active_constraints(owner)
-        if bone in self.plan.pulled.get(rig.uid, ()):  # Blender applies it to the solution.
-            constraints = [con for con in constraints if con.type != "IK"]
-        foreseen = [is_predictable(con, True) for con in constraints]
-        # What comes before an unforeseen constraint is part of what Blender has made of it.
-        last = -1
-        for i, con in enumerate(constraints):
-            if not foreseen[i] and con.type != COPY_ROTATION:
-                last = i
-        frame = self._shown_frame(pose, bone, parent) if last >= 0 else None
+        rig = pose.fk.rig
+        followers = self.snapshot.followers.get(rig.uid) or Followers({})
+        is_pulled = bone in self.plan.pulled.get(rig.uid, ())
+        follower = followers.find(bone, pose.owner, pose.local, is_pulled)
+        frame = self._shown_frame(pose, bone, parent) if follower.is_shown else None
         if frame is None:
-            frame = bone_frame(rig.bone(bone), pose.local(bone), parent)
-        if last + 1 < len(constraints):
-            spaces = BoneSpaces(rig, bone, parent, self.world(rig.object, rig.uid))
-            for con, is_foreseen in zip(constraints[last + 1 :], foreseen[last + 1 :], strict=True):
-                if is_foreseen:
-                    frame = self._followed(owner, spaces, frame, con)
-                else:
-                    frame = pose.now.frame(bone)[0], frame[1]
+            frame = bone_frame(rig.bone(bone), follower.local or pose.local(bone), parent)
+        if not follower.steps:
+            return frame
+        world = self.world(rig.object, rig.uid)
+        spaces = ConstraintSpaces(rig.bone(bone), rig.rest_frame(bone), parent, world)
+        for con, owner_space, target, target_space in follower.steps:
+            if con is None:
+                frame = pose.now.frame(bone)[0], frame[1]
+                continue
+            try:
+                source = WHOLE if target is None else self._source(rig, target, target_space)
+            except ValueError:  # It has zero scale.
+                continue
+            frame = spaces.constrained(con, owner_space, frame, source)
         return frame
 
     def _shown_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame | None:
@@ -201,18 +198,6 @@ class SolvedScene:
         if mat_determinant(before[0]) == 0.0:
             return None
         return frame_in(parent, frame_in(inverse(before), pose.now.frame(bone)))
-
-    def _followed(self, owner: Any, spaces: BoneSpaces, frame: Frame, con: Any) -> Frame:
-        """Return the frame of a bone after a constraint of Blender's that is foreseen."""
-        point = constraint_point(con)
-        if point is None and con.type not in LIMITS:
-            return frame  # Without a target it does nothing.
-        try:
-            source = WHOLE if point is None else self._source(spaces.rig, point, con.target_space)
-            own = spaces.seen(frame, con.owner_space)
-            return spaces.placed(followed(con, owner, own, source), con.owner_space)
-        except ValueError:  # Something has zero scale.
-            return frame
 
     def _source(self, rig: Skeleton, point: Point, space: str) -> Frame:
         """Return the frame of a constraint's target in the space in which it sees that.
@@ -226,7 +211,8 @@ class SolvedScene:
         rig, bone = point.skeleton, point.bone
         above = rig.parents[bone]
         parent = WHOLE if above < 0 else self.frame(rig, above)
-        spaces = BoneSpaces(rig, bone, parent, self.world(point.object, point.uid))
+        world = self.world(point.object, point.uid)
+        spaces = ConstraintSpaces(rig.bone(bone), rig.rest_frame(bone), parent, world)
         return spaces.seen(self.frame(rig, bone), space)
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame:
@@ -264,7 +250,7 @@ class SolvedScene:
             if con.type == "CHILD_OF":
                 world = frame_in(frame, frame_in(matrix_frame(con.inverse_matrix), world))
             else:
-                world = followed(con, copy, world, frame)
+                world = read_constraint(con, copy).apply(world, frame)
         return world
 
     def _parent_world(self, ob: bpy.types.Object) -> Frame:

@@ -23,6 +23,7 @@ from ..plan.tree_plan import TreePlan
 from ..plan.unit import PrePassUnit, Unit
 from .chain import MovedChain, ReachingChain
 from .fk_pose import FkReader
+from .following import Followers
 from .overwriting import Overwritten
 from .read import EvaluatedSnapshot, SceneSnapshot
 from .solved_scene import SolvedScene
@@ -47,6 +48,8 @@ class Runs:
         units: All units.
         is_solved: Whether an update was solved with the plan.
         overwritten: What is overwritten for an evaluation.
+        followers: By armature, what is kept of bones that follow something solved, while nothing
+            but frames is played.
     """
 
     def __init__(self) -> None:
@@ -58,6 +61,7 @@ class Runs:
         self.units: list[Unit] = []
         self.is_solved = False
         self.overwritten = Overwritten()
+        self.followers: dict[int, Followers] = {}
         self._armatures: dict[int, ArmaturePlan] = {}
         self._units: dict[UnitPlan, Unit] = {}
         self._cached = 0  # Number of bones in cached results.
@@ -68,6 +72,7 @@ class Runs:
         if plan is before:
             return plan
         self.plan = plan
+        self.followers = {}
         kept, self._armatures = self._armatures, dict(self.planner.armatures)
         for uid in kept.keys() - self._armatures.keys():
             del self.readers[uid], self.writers[uid]

@@ -94,6 +94,8 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         early: What was done ahead of the evaluation.
         done: The evaluation.
     """
+    if not done.is_played:
+        runs.followers = {}
     affected = affected_by(runs, done)
     was_tried, solved, differing = early.take(runs.plan, done.depsgraph)
     differing &= affected.evaluated.keys()
@@ -198,7 +200,7 @@ def _evaluated(affected: Affected, rigs: set[int], touched: set[int]) -> Evaluat
         {uid: affected.evaluated[uid] for uid in rigs},
         touched,
         affected.is_foreign and done.is_frame_change,
-        done.is_played,
+        runs.followers if done.is_played else None,
     )
 
 

@@ -1,0 +1,367 @@
+"""What constraints make of the frame of a bone or object, as Blender's own do.
+
+Each does the same as Blender, step by step: it decomposes rotations into Euler angles, and which of
+the equivalent angles it takes decides what is left if only some of them are copied or limited.
+"""
+
+from math import cbrt, tau
+from typing import final
+
+from .bones import Bone, in_local_space, out_of_local_space, squared
+from .euler import euler_matrix, euler_pair
+from .frames import Frame, frame_in, inverse
+from .vectors import (
+    ORIGIN,
+    Mat3,
+    Vec,
+    add,
+    any_perpendicular,
+    mat_apply,
+    mat_column_lengths,
+    mat_determinant,
+    mat_product,
+    quat_between,
+    quat_matrix,
+    scale_columns,
+    scaled,
+    sub,
+    unit,
+)
+
+Flags = tuple[bool, bool, bool]
+"""Whether something concerns X, Y and Z."""
+
+Order = tuple[int, int]
+"""The axes of the first two turns of Euler angles."""
+
+
+class Constraint:
+    """A constraint, with its settings at a frame. Immutable."""
+
+    def apply(self, own: Frame, source: Frame) -> Frame:
+        """Return the frame of its owner after it.
+
+        Args:
+            own: The frame before it, in the space in which it sees its owner.
+            source: The frame of its target, in the space in which it sees that; not used if it has
+                none.
+        """
+        raise NotImplementedError
+
+
+@final
+class CopyLocation(Constraint):
+    """Copies the location of its target on some axes."""
+
+    def __init__(self, used: Flags, signs: Vec, use_offset: bool) -> None:
+        """Set it up.
+
+        Args:
+            used: The axes that are copied.
+            signs: -1 for axes that are inverted, else 1.
+            use_offset: Whether it is added to the location.
+        """
+        self.used, self.signs, self.use_offset = used, signs, use_offset
+
+    def apply(self, own: Frame, source: Frame) -> Frame:
+        """Return the frame of its owner after it."""
+        axes, head = own
+        (x, y, z), (a, b, c) = source[1], self.signs
+        dx, dy, dz = head if self.use_offset else ORIGIN
+        return axes, _where(self.used, (a * x + dx, b * y + dy, c * z + dz), head)
+
+
+@final
+class CopyRotation(Constraint):
+    """Copies Euler angles of its target."""
+
+    def __init__(self, used: Flags, signs: Vec, mix: str, order: Order) -> None:
+        """Set it up.
+
+        Args:
+            used: The angles that are copied.
+            signs: -1 for angles that are inverted, else 1.
+            mix: Blender's ``mix_mode``: ``'REPLACE'``, ``'ADD'``, ``'BEFORE'`` or ``'AFTER'``.
+            order: The order of the angles.
+        """
+        x, y, z = signs
+        used_x, used_y, used_z = used
+        self.used, self.mix, self.order = used, mix, order
+        self.signs = (x if used_x else 1.0, y if used_y else 1.0, z if used_z else 1.0)
+
+    def apply(self, own: Frame, source: Frame) -> Frame:
+        """Return the frame of its owner after it, which keeps its own scale."""
+        axes, mix = own[0], self.mix
+        first, second = self.order
+        angles = _nearest(euler_pair(axes, first, second), ORIGIN)
+        one, two = euler_pair(squared(source[0]), first, second)
+        copied = _nearest((_compatible(one, angles), _compatible(two, angles)), angles)
+        copied = _where(self.used, copied, angles if mix == "REPLACE" else ORIGIN)
+        (a, b, c), (x, y, z) = self.signs, copied
+        copied = (a * x, b * y, c * z)
+        turn = euler_matrix(add(copied, angles) if mix == "ADD" else copied, first, second)
+        sizes, mirror = mat_column_lengths(axes), -1.0 if mat_determinant(axes) < 0.0 else 1.0
+        if mix in ("BEFORE", "AFTER"):
+            before = _resized(axes, sizes, (mirror, mirror, mirror))
+            turn = mat_product(turn, before) if mix == "BEFORE" else mat_product(before, turn)
+        return scale_columns(turn, scaled(sizes, mirror)), own[1]
+
+
+@final
+class CopyScale(Constraint):
+    """Copies the scale of its target on some axes."""
+
+    def __init__(
+        self, used: Flags, power: float, is_uniform: bool, use_offset: bool, use_add: bool
+    ) -> None:
+        """Set it up.
+
+        Args:
+            used: The axes that are copied.
+            power: The power to which the scale is raised.
+            is_uniform: Whether all axes get the mean of the scale.
+            use_offset: Whether it is combined with the owner's scale.
+            use_add: Whether that is by addition, not by multiplication.
+        """
+        self.used, self.power, self.is_uniform = used, power, is_uniform
+        self.use_offset, self.use_add = use_offset, use_add
+
+    def apply(self, own: Frame, source: Frame) -> Frame:
+        """Return the frame of its owner after it."""
+        axes, (used_x, used_y, used_z) = own[0], self.used
+        before, sizes, used = mat_column_lengths(axes), mat_column_lengths(source[0]), self.used
+        if self.is_uniform:
+            volume = abs(mat_determinant(source[0]))
+            if not (used_x and used_y and used_z):
+                x, y, z = _where(used, sizes, (1.0, 1.0, 1.0))
+                volume = x * y * z
+            mean = cbrt(volume)
+            sizes, used = (mean, mean, mean), (True, True, True)
+        x, y, z = sizes
+        x, y, z = x**self.power, y**self.power, z**self.power
+        if self.use_offset:
+            a, b, c = before
+            if self.use_add:
+                x, y, z = x + a - 1.0, y + b - 1.0, z + c - 1.0
+            else:
+                x, y, z = x * a, y * b, z * c
+        return _resized(axes, before, _where(used, (x, y, z), before)), own[1]
+
+
+@final
+class CopyTransforms(Constraint):
+    """Replaces the frame by that of its target."""
+
+    def __init__(self, remove_shear: bool) -> None:
+        """Set it up.
+
+        Args:
+            remove_shear: Whether the shear of the target is left out.
+        """
+        self.remove_shear = remove_shear
+
+    def apply(self, own: Frame, source: Frame) -> Frame:
+        """Return the frame of its owner after it."""
+        return (squared(source[0], keep_scale=True), source[1]) if self.remove_shear else source
+
+
+@final
+class DampedTrack(Constraint):
+    """Turns one axis on the shortest way to its target."""
+
+    def __init__(self, track: Vec) -> None:
+        """Set it up.
+
+        Args:
+            track: The axis, as a unit vector.
+        """
+        self.track = track
+
+    def apply(self, own: Frame, source: Frame) -> Frame:
+        """Return the frame of its owner after it."""
+        axes, head = own
+        ahead, wanted = unit(mat_apply(axes, self.track)), unit(sub(source[1], head))
+        if ahead is None or wanted is None:
+            return own
+        turn = quat_between(ahead, wanted, any_perpendicular(ahead))
+        return mat_product(quat_matrix(turn), axes), head
+
+
+class Range:
+    """The least and the largest values on each axis; infinite if there is none."""
+
+    def __init__(self, least: Vec, most: Vec) -> None:
+        """Set it up."""
+        self.least, self.most = least, most
+
+    def limited(self, numbers: Vec) -> Vec:
+        """Return numbers within it; the upper ends come last."""
+        (x, y, z), (a, b, c), (d, e, f) = numbers, self.least, self.most
+        return min(max(x, a), d), min(max(y, b), e), min(max(z, c), f)
+
+
+@final
+class LimitLocation(Constraint):
+    """Keeps the location within a range."""
+
+    def __init__(self, limits: Range) -> None:
+        """Set it up."""
+        self.limits = limits
+
+    def apply(self, own: Frame, source: Frame) -> Frame:
+        """Return the frame of its owner after it."""
+        return own[0], self.limits.limited(own[1])
+
+
+@final
+class LimitScale(Constraint):
+    """Keeps the scale within a range."""
+
+    def __init__(self, limits: Range) -> None:
+        """Set it up."""
+        self.limits = limits
+
+    def apply(self, own: Frame, source: Frame) -> Frame:
+        """Return the frame of its owner after it."""
+        sizes = mat_column_lengths(own[0])
+        return _resized(own[0], sizes, self.limits.limited(sizes)), own[1]
+
+
+@final
+class LimitRotation(Constraint):
+    """Keeps Euler angles within ranges, and removes shear."""
+
+    def __init__(self, used: Flags, least: Vec, most: Vec, is_legacy: bool, order: Order) -> None:
+        """Set it up.
+
+        Args:
+            used: The angles that are limited.
+            least: The least angles.
+            most: The largest angles.
+            is_legacy: Blender's ``use_legacy_behavior``: angles are no places on a circle.
+            order: The order of the angles.
+        """
+        self.used, self.least, self.most = used, least, most
+        self.is_legacy, self.order = is_legacy, order
+
+    def apply(self, own: Frame, source: Frame) -> Frame:
+        """Return the frame of its owner after it."""
+        axes = squared(own[0], keep_scale=True)
+        used_x, used_y, used_z = self.used
+        if not (used_x or used_y or used_z):
+            return axes, own[1]
+        first, second = self.order
+        angles = _nearest(euler_pair(axes, first, second), ORIGIN)
+        (x, y, z), (a, b, c), (d, e, f) = angles, self.least, self.most
+        limited = self._limit(x, a, d), self._limit(y, b, e), self._limit(z, c, f)
+        turn = euler_matrix(_where(self.used, limited, angles), first, second)
+        return scale_columns(turn, mat_column_lengths(axes)), own[1]
+
+    def _limit(self, angle: float, least: float, most: float) -> float:
+        if self.is_legacy:
+            return most if angle > most else max(angle, least)
+        return _clamped_around(angle, least, most)
+
+
+@final
+class ConstraintSpaces:
+    """The spaces in which constraints see a bone (Blender's manual: Constraints, Space Types).
+
+    The frames that are converted are of the bone, in armature space.
+    """
+
+    def __init__(self, bone: Bone, rest: Frame, parent: Frame, world: Frame) -> None:
+        """Start with a bone.
+
+        Args:
+            bone: The bone.
+            rest: Its rest frame in armature space.
+            parent: The frame of its parent, in armature space.
+            world: The frame of the armature, in world space.
+        """
+        self.bone, self.rest, self.parent, self.world = bone, rest, parent, world
+
+    def seen(self, frame: Frame, space: str) -> Frame:
+        """Return how a frame is seen in a space.
+
+        Args:
+            frame: The frame.
+            space: ``'WORLD'``, ``'POSE'``, ``'LOCAL'`` or ``'LOCAL_WITH_PARENT'``.
+
+        Raises:
+            ValueError: If the space has zero scale.
+        """
+        if space == "WORLD":
+            return frame_in(self.world, frame)
+        if space == "LOCAL":
+            return in_local_space(self.bone, frame, self.parent)
+        return frame if space == "POSE" else frame_in(inverse(self.rest), frame)
+
+    def placed(self, seen: Frame, space: str) -> Frame:
+        """Return the frame that is seen like this in a space.
+
+        Raises:
+            ValueError: If the space has zero scale.
+        """
+        if space == "WORLD":
+            return frame_in(inverse(self.world), seen)
+        if space == "LOCAL":
+            return out_of_local_space(self.bone, seen, self.parent)
+        return seen if space == "POSE" else frame_in(self.rest, seen)
+
+    def constrained(self, con: Constraint, space: str, frame: Frame, source: Frame) -> Frame:
+        """Return the frame of the bone after a constraint; the same if something has zero scale.
+
+        Args:
+            con: The constraint.
+            space: The space in which it sees the bone.
+            frame: The frame before it.
+            source: The frame of its target, in the space in which it sees that.
+        """
+        try:
+            return self.placed(con.apply(self.seen(frame, space), source), space)
+        except ValueError:
+            return frame
+
+
+def _clamped_around(angle: float, least: float, most: float) -> float:
+    """Return an angle within a range on the circle."""
+    if most - least >= tau:
+        return angle
+    if most <= least:
+        return least
+    ahead = (angle - least) % tau
+    beyond = ahead - (most - least)
+    if beyond <= 0.0:
+        return angle
+    return angle - beyond if beyond < tau - ahead else angle + (tau - ahead)
+
+
+def _resized(axes: Mat3, sizes: Vec, wanted: Vec) -> Mat3:
+    """Return axes of some lengths with other ones."""
+    (x, y, z), (a, b, c) = sizes, wanted
+    return scale_columns(axes, (a / x if x else 1.0, b / y if y else 1.0, c / z if z else 1.0))
+
+
+def _nearest(pair: tuple[Vec, Vec], own: Vec) -> Vec:
+    """Return which of two triples of angles is nearest to others, the first of equal ones."""
+    (a, b, c), (d, e, f), (x, y, z) = pair[0], pair[1], own
+    one = abs(a - x) + abs(b - y) + abs(c - z)
+    two = abs(d - x) + abs(e - y) + abs(f - z)
+    return pair[1] if one > two else pair[0]
+
+
+def _compatible(angles: Vec, own: Vec) -> Vec:
+    """Return angles shifted by whole turns to be nearest to others."""
+    (x, y, z), (a, b, c) = angles, own
+    return (
+        x - tau * round((x - a) / tau),
+        y - tau * round((y - b) / tau),
+        z - tau * round((z - c) / tau),
+    )
+
+
+def _where(used: Flags, numbers: Vec, otherwise: Vec) -> Vec:
+    """Return numbers where they are used, and others elsewhere."""
+    (use_x, use_y, use_z), (x, y, z), (a, b, c) = used, numbers, otherwise
+    return x if use_x else a, y if use_y else b, z if use_z else c
