@@ -22,7 +22,7 @@ from .read import ChannelSnapshot
 from .solved_pose import SolvedPose
 from .solved_scene import SolvedScene
 from .solving import Runs
-from .unevaluated import Unevaluated
+from .unevaluated import UnevaluatedRows
 
 
 class Coming(NamedTuple):
@@ -222,7 +222,7 @@ def _cached_pose(runs: Runs, uid: int, frame: float) -> SolvedPose | None:
     if curves is not None:
         posed = reader.posed_channels
         curves.restrict(posed)
-        coming = Unevaluated(reader.rig, reader.rows, Sampler(curves, frame))
+        coming = UnevaluatedRows(reader.rig, reader.rows, Sampler(curves, frame))
         fk = reader.read(coming, coming.channels, is_touched=True, has_settings=False)
         if reader.posed_channels is not posed:
             return None  # Rotation modes were edited, so that other F-curves count.

@@ -53,6 +53,7 @@ class FkPose(NamedTuple):
         has_only_quaternions: Whether all bones that chains rotate are in quaternion mode.
         stamp: Changes whenever the FK pose, a location, a scale or a joint may have changed.
         known: Local channels that `posed` has returned with this stamp, by bone; None without any.
+        known_bits: What `bits_of` has returned for ranges with this stamp, without a tip bone.
     """
 
     rig: Skeleton
@@ -67,6 +68,7 @@ class FkPose(NamedTuple):
     has_only_quaternions: bool = False
     stamp: tuple[int, int] = (0, 0)
     known: dict[int, Local] | None = None
+    known_bits: dict[tuple[IndexRange, ...], tuple[object, ...]] | None = None
 
     def posed(self, bone: int) -> Local:
         """Return the local channels of a bone that a chain poses, in the FK pose."""
@@ -225,7 +227,7 @@ class FkReader:
             stamp = self._stamp[0] + self._read_fk(channels)
             stamp = stamp, self._stamp[1] + self._read_channels(now)
             if stamp != self._stamp:
-                self._stamp, self._known = stamp, {}
+                self._stamp, self._known, self._known_bits = stamp, {}, {}
         elif not has_new_settings:
             return self.last
         self.last = FkPose(
@@ -241,6 +243,7 @@ class FkReader:
             self._has_only_quaternions,
             self._stamp,
             self._known,
+            self._known_bits,
         )
         return self.last
 

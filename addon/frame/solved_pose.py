@@ -90,7 +90,13 @@ class SolvedPose:
 
     def fk_bits(self, ranges: Sequence[IndexRange]) -> tuple[object, ...]:
         """Return the FK pose of some bones, as bytes."""
-        return self.fk.bits_of(ranges, -1)
+        known, key = self.fk.known_bits, tuple(ranges)
+        bits = None if known is None else known.get(key)
+        if bits is None:
+            bits = self.fk.bits_of(ranges, -1)
+            if known is not None:
+                known[key] = bits
+        return bits
 
     def beneath(self, bones: Sequence[int]) -> tuple[object, ...]:
         """Return the solved channels of some bones, which a layer starts from."""

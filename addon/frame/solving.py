@@ -152,7 +152,10 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
         inputs = unit.read(solved)
         if inputs is None:
             return unit.unposed(Report("DISABLED"))
-        result = unit.known(inputs, frame) or unit.solve(solved, inputs)
+        known = unit.known(inputs, frame)
+        if known is not None:
+            return known
+        result = unit.solve(solved, inputs)
         if result.locations:
             _refuse_far(result.locations)
         return result

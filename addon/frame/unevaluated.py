@@ -27,6 +27,7 @@ from ..blender.curves import ITEM, Sampler, split_bone_path
 from ..blender.rotation import (
     KIND_OF,
     PatchedChannels,
+    PatchedRows,
     PoseChannels,
     Rows,
     channel_of,
@@ -101,6 +102,16 @@ class Unevaluated(Evaluated):
     def frame(self, bone: int) -> Frame:
         """Return the rest frame of a bone, in armature space."""
         return matrix_frame(rest_bone(self.object, self._rig.names[bone]).matrix_local)
+
+
+class UnevaluatedRows(Unevaluated):
+    """An armature as Blender will evaluate it, of which only what is read at each update counts."""
+
+    @cached_property
+    def channels(self) -> PoseChannels:
+        """The channels of the FK pose of the bones that are read at each update."""
+        played = cast(Sampler, self._played)
+        return PatchedRows(self.bones, played.bone_values, self._rows)
 
 
 ALMOST_ONE = 1.0 - 2.0**-23
