@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 from fabrik_solver import Local
 from fabrik_solver.core.constraints import (
+    BoneConstraint,
+    BoneOf,
+    ConstrainedBone,
     Constraint,
     CopyLocation,
     CopyRotation,
@@ -26,7 +29,7 @@ from fabrik_solver.core.vectors import Vec
 from ..blender.axes import AXES
 from ..blender.relations import LIMITS, active_constraints, constraint_point, is_predictable
 from ..blender.rotation import EULER_AXES, EULER_ORDERS, KIND_OF
-from ..blender.skeleton import Point
+from ..blender.skeleton import Point, Skeleton
 
 COPY_ROTATION = "COPY_ROTATION"
 """Of this constraint Blender's axes are taken where they are unforeseen, as the head stays."""
@@ -66,28 +69,44 @@ class Follower(NamedTuple):
 
 
 class Followers:
-    """The bones of an armature that follow something solved.
+    """The bones of an armature that follow something solved, while nothing but frames is played.
 
-    While nothing but frames is played, only what animation sets of them is read again.
+    Only what animation sets of them is read again.
+
+    Attributes:
+        bones: Those whose frames follow from those of other bones of the armature, by index.
     """
 
-    def __init__(self, animated: Mapping[int, Sequence[str]]) -> None:
+    def __init__(self, rig: Skeleton, animated: Mapping[int, Sequence[str]]) -> None:
         """Start without any.
 
         Args:
+            rig: The armature.
             animated: By bone, the paths of its animated properties, relative to it.
         """
+        self.bones: dict[int, ConstrainedBone] = {}
+        self._rig = rig
         self._known: dict[int, Follower] = {}
-        self._last: dict[int, tuple[list[object], Follower]] = {}
+        self._values: dict[int, list[object]] = {}
+        self._moving: set[int] = set()
         self._switched: dict[int, list[str]] = {}
-        self._posed: set[int] = set()
         for bone, paths in animated.items():
-            own = [path for path in paths if path in KIND_OF or path == MODE]
+            if any([path in KIND_OF or path == MODE for path in paths]):
+                self._moving.add(bone)
             others = [path for path in paths if path.startswith("constraints[") or path == MODE]
-            if own:
-                self._posed.add(bone)
             if others:
                 self._switched[bone] = others
+
+    def refresh(self, owner_of: Callable[[int], Any]) -> None:
+        """Forget the bones whose constraints animation has changed.
+
+        Args:
+            owner_of: Returns an evaluated bone.
+        """
+        for bone, before in [*self._values.items()]:
+            if self._values_of(bone, owner_of(bone)) != before:
+                del self._values[bone], self._known[bone]
+                self.bones.pop(bone, None)
 
     def find(
         self,
@@ -107,17 +126,34 @@ class Followers:
         known = self._known.get(bone)
         if known is not None:
             return known
-        owner, switched = owner_of(bone), self._switched.get(bone, ())
-        now = [_comparable(owner.path_resolve(path)) for path in switched]
-        before, known = self._last.get(bone, (None, None))
-        if known is None or before != now:
-            known = follower_of(owner, is_pulled)
-            if bone not in self._posed and not known.is_shown:
-                known = known._replace(local=local_of(bone))
-            self._last[bone] = now, known
-            if not switched:
-                self._known[bone] = known
-        return known
+        owner = owner_of(bone)
+        if bone in self._switched:
+            self._values[bone] = self._values_of(bone, owner)
+        follower = follower_of(owner, is_pulled)
+        if not (follower.is_shown or bone in self._moving):
+            follower = follower._replace(local=local_of(bone))
+            self._add(bone, follower)
+        self._known[bone] = follower
+        return follower
+
+    def _values_of(self, bone: int, owner: Any) -> list[object]:
+        return [_comparable(owner.path_resolve(path)) for path in self._switched[bone]]
+
+    def _add(self, bone: int, follower: Follower) -> None:
+        """Add a bone to those whose frames follow from those of others, if it is one."""
+        found: list[BoneConstraint] = []
+        for con, space, target, target_space in follower.steps:
+            is_inside = target is None or (target.bone >= 0 and target.uid == self._rig.uid)
+            if con is None or not is_inside:
+                return
+            there = None if target is None else self._bone_of(target.bone)
+            found.append(BoneConstraint(con, space, there, target_space))
+        if follower.local is not None:
+            self.bones[bone] = ConstrainedBone(self._bone_of(bone), follower.local, found)
+
+    def _bone_of(self, bone: int) -> BoneOf:
+        rig = self._rig
+        return BoneOf(bone, rig.bone(bone), rig.rest_frame(bone), rig.parents[bone])
 
 
 def _comparable(value: Any) -> object:

@@ -187,7 +187,7 @@ class EvaluatedSnapshot(SceneSnapshot):
             reader.varying = reader.varying_in(animation.animated(reader.rig.object))
         has_channels, names, bones = reader.varying
         if uid not in self.followers:
-            self.followers[uid] = Followers(bones)
+            self.followers[uid] = Followers(reader.rig, bones)
         return now, reader.read(now, channels, has_channels, bool(names), names)
 
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:

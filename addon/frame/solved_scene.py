@@ -8,12 +8,13 @@ local channels instead, which also makes them independent of the previous pose, 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import bpy
 
 from fabrik_solver import WHOLE, Frame, bone_frame, frame_in, inverse, point_in
-from fabrik_solver.core.constraints import ConstraintSpaces
+from fabrik_solver.core.constraints import ConstrainedPose, ConstraintSpaces
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Vec,
@@ -31,7 +32,7 @@ from ..plan.plan import Plan
 from ..plan.results import SolveResult
 from ..settings.properties import FabrikConstraint
 from .fk_pose import FkPose
-from .following import Followers, read_constraint
+from .following import follower_of, read_constraint
 from .read import SceneSnapshot
 from .solved_pose import SolvedPose
 
@@ -134,9 +135,7 @@ class SolvedScene:
     def frame(self, rig: Skeleton, bone: int) -> Frame:
         """Return the frame of a bone in armature space."""
         frames = self._frames.get(rig.uid)
-        if frames is None:
-            frames = self._frames[rig.uid] = {}
-        known = frames.get(bone)
+        known = None if frames is None else frames.get(bone)
         if known is not None:
             return known
         pose = self.poses.get(rig.uid)
@@ -144,9 +143,23 @@ class SolvedScene:
             rows = Rows(rig.names, ())
             now = self.snapshot.unsolved(rig, rows)
             pose = self.poses[rig.uid] = SolvedPose(FkPose(rig, rows), now)
-        now = pose.now
-        if now.is_at_rest:  # In Rest Position solved poses are not shown.
-            return now.frame(bone)
+        if pose.now.is_at_rest:  # In Rest Position solved poses are not shown.
+            return pose.now.frame(bone)
+        followers = self.snapshot.followers.get(rig.uid)
+        if frames is None:
+            frames = self._frames[rig.uid] = {}
+            if followers is not None:
+                followers.refresh(pose.owner)
+        if followers is not None and bone in followers.bones:
+            self._linked.add(rig.uid)
+            world = self.world(rig.object, rig.uid)
+            other = partial(self.frame, rig)
+            return ConstrainedPose(followers.bones, frames, world, other).frame(bone)
+        return self._computed_frame(pose, bone, frames)
+
+    def _computed_frame(self, pose: SolvedPose, bone: int, frames: dict[int, Frame]) -> Frame:
+        """Return the frame of a bone that is not known, and add it to those that are."""
+        rig, now = pose.fk.rig, pose.now
         moved = self.snapshot.moved(rig)
         # A chain may have more bones than Python's recursion limit.
         path: list[int] = []
@@ -170,9 +183,12 @@ class SolvedScene:
     def _carried_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
         """Return the frame of a bone that no chain poses, given that of its parent."""
         rig = pose.fk.rig
-        followers = self.snapshot.followers.get(rig.uid) or Followers({})
+        followers = self.snapshot.followers.get(rig.uid)
         is_pulled = bone in self.plan.pulled.get(rig.uid, ())
-        follower = followers.find(bone, pose.owner, pose.local, is_pulled)
+        if followers is None:
+            follower = follower_of(pose.owner(bone), is_pulled)
+        else:
+            follower = followers.find(bone, pose.owner, pose.local, is_pulled)
         frame = self._shown_frame(pose, bone, parent) if follower.is_shown else None
         if frame is None:
             frame = bone_frame(rig.bone(bone), follower.local or pose.local(bone), parent)

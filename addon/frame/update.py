@@ -72,7 +72,7 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         foreseen = {*early.solved.rigs}
         played = set() if coming.frame is None else {*foreseen}
     if coming.frame is not None and choice.unknown:
-        cached = compose_cached(runs, choice.unknown, coming.frame)
+        cached = compose_cached(runs, choice.unknown, coming.frame, bool(coming.tagged))
         changed |= {uid for uid, is_new in cached.items() if is_new}
         played |= cached.keys() & plan.lookahead.replaced.keys()
         foreseen |= cached.keys()

@@ -4,12 +4,13 @@ Each does the same as Blender, step by step: it decomposes rotations into Euler 
 the equivalent angles it takes decides what is left if only some of them are copied or limited.
 """
 
+from collections.abc import Callable
 from math import cbrt, tau
 from typing import final
 
-from .bones import Bone, in_local_space, out_of_local_space, squared
+from .bones import Bone, Local, bone_frame, in_local_space, out_of_local_space, squared
 from .euler import euler_matrix, euler_pair
-from .frames import Frame, frame_in, inverse
+from .frames import WHOLE, Frame, frame_in, inverse
 from .vectors import (
     ORIGIN,
     Mat3,
@@ -322,6 +323,119 @@ class ConstraintSpaces:
             return self.placed(con.apply(self.seen(frame, space), source), space)
         except ValueError:
             return frame
+
+
+@final
+class BoneOf:
+    """A bone of an armature. Immutable.
+
+    Attributes:
+        index: Its index.
+        bone: The bone.
+        rest: Its rest frame in armature space.
+        parent: The index of its parent; -1 if it has none.
+    """
+
+    def __init__(self, index: int, bone: Bone, rest: Frame, parent: int) -> None:
+        """Set it up."""
+        self.index, self.bone, self.rest, self.parent = index, bone, rest, parent
+
+
+@final
+class BoneConstraint:
+    """A constraint of a bone, whose target is a bone of the same armature. Immutable.
+
+    Attributes:
+        constraint: The constraint.
+        space: The space in which it sees the bone.
+        target: Its target; None if it has none.
+        target_space: The space in which it sees that.
+    """
+
+    def __init__(
+        self, constraint: Constraint, space: str, target: BoneOf | None, target_space: str
+    ) -> None:
+        """Set it up."""
+        self.constraint, self.space = constraint, space
+        self.target, self.target_space = target, target_space
+
+
+@final
+class ConstrainedBone:
+    """A bone, with all that its frame depends on besides other bones. Immutable.
+
+    Attributes:
+        own: The bone.
+        local: Its channels.
+        constraints: Its constraints, in their order.
+    """
+
+    def __init__(self, own: BoneOf, local: Local, constraints: list[BoneConstraint]) -> None:
+        """Set it up."""
+        self.own, self.local, self.constraints = own, local, constraints
+
+
+@final
+class ConstrainedPose:
+    """The frames of an armature's bones, as far as they follow from those of others.
+
+    Attributes:
+        bones: Bones whose frames do, by index.
+        frames: Known frames in armature space, by index; others are added.
+        world: The frame of the armature in world space.
+        other: Returns the frame of any other bone.
+    """
+
+    def __init__(
+        self,
+        bones: dict[int, ConstrainedBone],
+        frames: dict[int, Frame],
+        world: Frame,
+        other: Callable[[int], Frame],
+    ) -> None:
+        """Set it up."""
+        self.bones, self.frames, self.world, self.other = bones, frames, world, other
+
+    def frame(self, index: int) -> Frame:
+        """Return the frame of a bone in armature space; -1 stands for the parent of root bones."""
+        # A chain may have more bones than the recursion limit.
+        path: list[ConstrainedBone] = []
+        while index >= 0 and index in self.bones and index not in self.frames:
+            path.append(self.bones[index])
+            index = path[-1].own.parent
+        frame = WHOLE
+        if index >= 0:
+            known = self.frames.get(index)
+            frame = self.other(index) if known is None else known
+        for one in reversed(path):
+            frame = self._constrained(one, frame)
+            self.frames[one.own.index] = frame
+        return frame
+
+    def _constrained(self, one: ConstrainedBone, parent: Frame) -> Frame:
+        frame = bone_frame(one.own.bone, one.local, parent)
+        if not one.constraints:
+            return frame
+        spaces = ConstraintSpaces(one.own.bone, one.own.rest, parent, self.world)
+        for con in one.constraints:
+            try:
+                source = WHOLE if con.target is None else self._seen(con.target, con.target_space)
+            except ValueError:  # It has zero scale.
+                continue
+            frame = spaces.constrained(con.constraint, con.space, frame, source)
+        return frame
+
+    def _seen(self, target: BoneOf, space: str) -> Frame:
+        """Return how the frame of a bone is seen in a space.
+
+        Raises:
+            ValueError: If the space has zero scale.
+        """
+        frame = self.frame(target.index)
+        if space == "WORLD":
+            return frame_in(self.world, frame)
+        parent = self.frame(target.parent)
+        return ConstraintSpaces(target.bone, target.rest, parent, self.world).seen(frame, space)
 
 
 def _clamped_around(angle: float, least: float, most: float) -> float:
