@@ -254,8 +254,10 @@ class LimitRotation(Constraint):
         first, second = self.order
         angles = _nearest(euler_pair(axes, first, second), ORIGIN)
         (x, y, z), (a, b, c), (d, e, f) = angles, self.least, self.most
-        limited = self._limit(x, a, d), self._limit(y, b, e), self._limit(z, c, f)
-        turn = euler_matrix(_where(self.used, limited, angles), first, second)
+        x = self._limit(x, a, d) if used_x else x
+        y = self._limit(y, b, e) if used_y else y
+        z = self._limit(z, c, f) if used_z else z
+        turn = euler_matrix((x, y, z), first, second)
         return scale_columns(turn, mat_column_lengths(axes)), own[1]
 
     def _limit(self, angle: float, least: float, most: float) -> float:
@@ -468,11 +470,13 @@ def _nearest(pair: tuple[Vec, Vec], own: Vec) -> Vec:
 def _compatible(angles: Vec, own: Vec) -> Vec:
     """Return angles shifted by whole turns to be nearest to others."""
     (x, y, z), (a, b, c) = angles, own
-    return (
-        x - tau * round((x - a) / tau),
-        y - tau * round((y - b) / tau),
-        z - tau * round((z - c) / tau),
-    )
+    return _shifted(x, a), _shifted(y, b), _shifted(z, c)
+
+
+def _shifted(angle: float, near: float) -> float:
+    turns = (angle - near) / tau
+    # Mostly nothing is to be rounded, which takes as long as all the rest.
+    return angle if -0.5 <= turns <= 0.5 else angle - tau * round(turns)
 
 
 def _where(used: Flags, numbers: Vec, otherwise: Vec) -> Vec:
