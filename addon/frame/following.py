@@ -137,7 +137,7 @@ class Followers:
         return follower
 
     def _values_of(self, bone: int, owner: Any) -> list[object]:
-        return [_comparable(owner.path_resolve(path)) for path in self._switched[bone]]
+        return [_value(owner, path) for path in self._switched[bone]]
 
     def _add(self, bone: int, follower: Follower) -> None:
         """Add a bone to those whose frames follow from those of others, if it is one."""
@@ -156,7 +156,12 @@ class Followers:
         return BoneOf(bone, rig.bone(bone), rig.rest_frame(bone), rig.parents[bone])
 
 
-def _comparable(value: Any) -> object:
+def _value(owner: Any, path: str) -> object:
+    """Return a property of a bone in a form that can be compared; None if there is none."""
+    try:
+        value = owner.path_resolve(path)
+    except ValueError:  # Animation of a constraint that was removed stays.
+        return None
     return value if isinstance(value, str | float | int) else tuple(value)
 
 

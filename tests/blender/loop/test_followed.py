@@ -172,6 +172,9 @@ def test_what_is_kept_while_frames_are_played_is_as_if_it_was_read() -> None:
     track = bones["Grip"].constraints.new("DAMPED_TRACK")
     track.target, track.subtarget = rig, "Source"
     bones["Beside"].rotation_mode = "XYZ"
+    removed = bones["Owner"].constraints.new("LIMIT_SCALE")
+    removed.keyframe_insert("min_x", frame=1)
+    bones["Owner"].constraints.remove(removed)
     for frame in range(1, 12):
         target.location = [random.uniform(0.3, 1.5) for _ in range(3)]
         target.keyframe_insert("location", frame=frame)
