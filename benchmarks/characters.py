@@ -341,9 +341,9 @@ played a second time."""
 
 HOLDS_MOST = 1.1
 
-PRE_PASS = "each hold is read, solved and written from Python, and the objects evaluated twice"
+PRE_PASS = "each hold is read, solved and written from Python, one by one"
 
-FOLLOWED = "holds, and the bones between a held control and its limb, are compared from Python"
+FOLLOWED = "each hold is read and compared from Python, as are the channels that it poses"
 
 
 def holds(effort: Effort) -> Section:

@@ -290,8 +290,41 @@ ZERO_QUATERNION: Quat = (0.0, 1.0, 0.0, 0.0)
 """The rotation that Blender uses for a zero quaternion."""
 
 
-class PatchedChannels(PoseChannels):
-    """The channels of a pose, with some values replaced."""
+class PatchedRows(PoseChannels):
+    """The channels of the bones of a pose that are needed in columns, with some values replaced."""
+
+    def __init__(
+        self,
+        bones: bpy.types.bpy_prop_collection,
+        patches: Callable[[str, int], Iterable[tuple[int, float]]],
+        rows: Rows | None = None,
+    ) -> None:
+        """Read nothing yet.
+
+        Args:
+            bones: The pose bones of an original armature.
+            patches: Returns the flat indices and values to replace, for a channel and its size.
+            rows: The bones needed in columns; None for all.
+        """
+        super().__init__(bones, rows)
+        self._patches = patches
+        self._patched: dict[str, array[float]] = {}
+
+    def buffer(self, channel: str, size: int) -> array[float]:
+        """Return the patched column of a channel, with ``size`` components per bone."""
+        if channel not in self._patched:
+            buffer = self._patched[channel] = self.read(channel, size)[:]
+            for i, value in self._patches(channel, size):
+                buffer[i] = value
+        return self._patched[channel]
+
+    def of(self, group: ChannelGroup) -> bytes:
+        """Return the patched values of a channel of some bones that are needed, as bytes."""
+        return gather(self.buffer(group.channel, group.size), group.ranges, group.size)
+
+
+class PatchedChannels(PatchedRows):
+    """The channels of all bones of a pose, with some values replaced."""
 
     def __init__(
         self,
@@ -307,10 +340,8 @@ class PatchedChannels(PoseChannels):
             rows: The bones whose rotation modes count; None for all. The column has those alone, as
                 that of `PoseChannels` does.
         """
-        super().__init__(bones)
-        self._patches = patches
+        super().__init__(bones, patches)
         self._counting = rows if rows is not None and rows.are_few else None
-        self._patched: dict[str, array[float]] = {}
 
     @cached_property
     def _all_modes(self) -> array[int]:
@@ -329,14 +360,6 @@ class PatchedChannels(PoseChannels):
     def mode(self, bone: int) -> int:
         """Return the rotation mode of any bone."""
         return self._all_modes[bone]
-
-    def buffer(self, channel: str, size: int) -> array[float]:
-        """Return the patched column of a channel, with ``size`` components per bone."""
-        if channel not in self._patched:
-            buffer = self._patched[channel] = self.read(channel, size)[:]
-            for i, value in self._patches(channel, size):
-                buffer[i] = value
-        return self._patched[channel]
 
 
 def quaternion(mode: int, values: Sequence[float]) -> Quat:

@@ -42,6 +42,7 @@ class Skeleton:
         self.renamed: dict[str, str] = {}
         """The new names of renamed bones by their old names, for references that use these."""
         self._bones: dict[int, Bone] = {}
+        self._rest_frames: dict[int, Frame] = {}
         self._setters: dict[str, tuple[array[float], list[Callable[[], None]]]] = {}
         self._world_and_inverse = (WHOLE, WHOLE)
 
@@ -71,6 +72,12 @@ class Skeleton:
                 self.rest(self.parents[i])
             self._bones[i] = rest_of(self.rest(i))
         return self._bones[i]
+
+    def rest_frame(self, i: int) -> Frame:
+        """Return the rest frame of a bone, in armature space."""
+        if i not in self._rest_frames:
+            self._rest_frames[i] = matrix_frame(self.rest(i).matrix_local)
+        return self._rest_frames[i]
 
     def rest(self, i: int) -> bpy.types.Bone:
         """Return the rest bone of a bone, and record its rest pose for `has_changed`."""

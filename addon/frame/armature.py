@@ -32,6 +32,7 @@ from ..blender.rotation import (
     ChannelGroup,
     IndexRange,
     PatchedChannels,
+    PatchedRows,
     PoseChannels,
     Rows,
     channel_of,
@@ -64,6 +65,7 @@ class FkPose(NamedTuple):
         has_only_quaternions: Whether all bones that chains rotate are in quaternion mode.
         stamp: Changes whenever the FK pose, a location, a scale or a joint may have changed.
         known: Local channels that `posed` has returned with this stamp, by bone; None without any.
+        known_bits: What `bits_of` has returned for ranges with this stamp, without a tip bone.
     """
 
     rig: Skeleton
@@ -78,6 +80,7 @@ class FkPose(NamedTuple):
     has_only_quaternions: bool = False
     stamp: tuple[int, int] = (0, 0)
     known: dict[int, Local] | None = None
+    known_bits: dict[tuple[IndexRange, ...], tuple[object, ...]] | None = None
 
     def posed(self, bone: int) -> Local:
         """Return the local channels of a bone that a chain poses, in the FK pose."""
@@ -126,12 +129,15 @@ class Varying(NamedTuple):
     """What the animation of an armature changes, of all that is read of it.
 
     Attributes:
-        has_channels: Whether it changes channels or joints of bones that are read.
+        has_channels: Whether it changes locations, scales or joints of bones that are read, besides
+            what belongs to the FK pose.
         settings: The settings that it changes, of any constraint.
+        bones: By bone, the paths of the properties that it changes, relative to the bone.
     """
 
     has_channels: bool
     settings: Sequence[str]
+    bones: Mapping[int, Sequence[str]]
 
 
 class FkReader:
@@ -199,10 +205,19 @@ class FkReader:
         found = {path.rpartition("].")[2] for path in paths if path.startswith(ITEM)}
         # Others, as those of motions, are not in columns, but `derived` depends on them.
         settings = [name for name in names if name in found] if found <= {*names} else names
-        read = {*self.rows.bones, *self._native_joints}
-        bones = {bone for bone, _ in map(split_bone_path, paths) if bone}
-        counting = {self.rig.names[bone] for bone in read} if self.rows.are_few else bones
-        return Varying(not bones.isdisjoint(counting), settings)
+        by_bone: dict[int, list[str]] = {}
+        for name, path in map(split_bone_path, paths):
+            if name in self.rig.index:
+                by_bone.setdefault(self.rig.index[name], []).append(path)
+        counts = [self._counts(bone, path) for bone, own in by_bone.items() for path in own]
+        return Varying(any(counts), settings, by_bone)
+
+    def _counts(self, bone: int, path: str) -> bool:
+        """Return whether a property of a bone is read besides the FK pose."""
+        if path in ("location", "scale"):
+            is_read = bone in self.rows or not self.rows.are_few
+            return is_read and self.rig.slot(KIND_OF[path], bone) not in self.slots
+        return path not in KIND_OF and bone in self._native_joints
 
     def read(
         self,
@@ -227,13 +242,12 @@ class FkReader:
             has_new_settings = self._read_settings(now, names)
         if not self.slots:
             self._read_channels(now)
-        elif is_touched or self.last is None or not self._is_unchanged(channels):
-            stamp = self._stamp[0] + self._read_fk(channels)
-            stamp = stamp, self._stamp[1] + self._read_channels(now)
-            if stamp != self._stamp:
-                self._stamp, self._known = stamp, {}
-        elif not has_new_settings:
-            return self.last
+        else:
+            changed, is_all = self._read_fk(channels), is_touched or self.last is None
+            if changed or is_all:
+                self._read_others(now, changed, is_all)
+            elif not has_new_settings:
+                return cast(FkPose, self.last)
         self.last = FkPose(
             self.rig,
             self.rows,
@@ -247,6 +261,7 @@ class FkReader:
             self._has_only_quaternions,
             self._stamp,
             self._known,
+            self._known_bits,
         )
         return self.last
 
@@ -279,35 +294,42 @@ class FkReader:
         self._settings = [*map(settings_form().within_limits, zip(*columns, strict=True))]
         return True
 
-    def _is_unchanged(self, channels: PoseChannels) -> bool:
-        """Return whether the channels hold the FK pose that was read last."""
-        return (
-            bool(self._groups)
-            and channels.modes == self._modes[: self._count]
-            and [channels.of(group) for group in self._groups] == self._last_values
-        )
+    def _read_others(self, now: Evaluated, changed: int, is_all: bool) -> None:
+        """Read what is not in posed slots, and note whether anything has changed.
+
+        Args:
+            now: The armature, evaluated or about to be.
+            changed: How many groups of the FK pose have changed.
+            is_all: Whether not only the FK pose may have changed.
+        """
+        stamp = self._stamp[0] + changed, self._stamp[1] + self._read_channels(now, is_all)
+        if stamp != self._stamp:
+            self._stamp, self._known, self._known_bits = stamp, {}, {}
 
     def _read_fk(self, channels: PoseChannels) -> int:
         """Read the FK pose from the channels; return the number of groups that changed."""
-        self._group_slots(channels.modes)
+        modes = channels.modes + self._other_modes
+        if modes != self._modes:
+            self._group_slots(modes)
         values = [channels.of(group) for group in self._groups]
         pairs = zip(self._groups, values, self._last_values, strict=True)
-        changed = [group for group, now, before in pairs if now != before]
+        changed = [(group, now) for group, now, before in pairs if now != before]
         self._last_values = values
         if changed:
             self._inputs = self._inputs[:]
-        for group in changed:
-            buffer = channels.buffer(group.channel, group.size)
-            for first, last, _ in group.ranges:
+        for group, now in changed:
+            numbers = array("f", now)
+            for first, last, place in group.ranges:
                 span = (group.first + first, group.first + last, 0)
-                transfer(buffer, group.size, first, self._inputs, 4, span)
+                transfer(numbers, group.size, place, self._inputs, 4, span)
         return len(changed)
 
-    def _group_slots(self, modes: array[int]) -> None:
-        """Group the slots by channel, unless the modes are unchanged."""
-        now = modes + self._other_modes
-        if now == self._modes:
-            return
+    def _group_slots(self, now: array[int]) -> None:
+        """Group the slots by channel.
+
+        Args:
+            now: The modes, by slot.
+        """
         self._modes = now
         grouped: dict[tuple[str, int, int], list[int]] = {}
         for slot in self.slots:
@@ -322,10 +344,18 @@ class FkReader:
         turned = [slot for slot in self.slots if slot < self._count]
         self._has_only_quaternions = all(now[bone] == QUATERNION for bone in turned)
 
-    def _read_channels(self, now: Evaluated) -> bool:
-        """Read locations, scales and joints; return whether any of them changed."""
-        self._locations = now.channels.buffer("location", 3)[:]
-        self._scales = now.channels.buffer("scale", 3)[:]
+    def _read_channels(self, now: Evaluated, is_all: bool = True) -> bool:
+        """Read locations, scales and joints; return whether any of them changed.
+
+        Args:
+            now: The armature, evaluated or about to be.
+            is_all: Whether not only those that belong to the FK pose may have.
+        """
+        if is_all:
+            self._locations = now.channels.buffer("location", 3)[:]
+            self._scales = now.channels.buffer("scale", 3)[:]
+        else:
+            self._locations, self._scales = self._locations[:], self._scales[:]
         if not self.slots:
             return False
         for kind, buffer in ((LOCATION, self._locations), (SCALE, self._scales)):
@@ -334,7 +364,7 @@ class FkReader:
                 transfer(self._inputs, 4, first + span[0], buffer, 3, span)
         bits = self._locations.tobytes() + self._scales.tobytes()
         is_new = bits != self._last_bits
-        if self._native_joints:
+        if is_all and self._native_joints:
             joints = {
                 bone: ik_settings(self.rows.find(now.bones, bone)) for bone in self._native_joints
             }
@@ -476,6 +506,16 @@ class Unevaluated(Evaluated):
     def frame(self, bone: int) -> Frame:
         """Return the rest frame of a bone, in armature space."""
         return matrix_frame(rest_bone(self.object, self._rig.names[bone]).matrix_local)
+
+
+class UnevaluatedRows(Unevaluated):
+    """An armature as Blender will evaluate it, of which only what is read at each update counts."""
+
+    @cached_property
+    def channels(self) -> PoseChannels:
+        """The channels of the FK pose of the bones that are read at each update."""
+        played = cast(Sampler, self._played)
+        return PatchedRows(self.bones, played.bone_values, self._rows)
 
 
 ALMOST_ONE = 1.0 - 2.0**-23

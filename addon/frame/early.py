@@ -17,7 +17,7 @@ from ..blender.curves import Sampler, mute_copy
 from ..blender.rotation import floats
 from ..plan.chain_plan import GoalSource
 from ..plan.plan import Plan
-from .armature import Evaluated, Unevaluated
+from .armature import Evaluated, UnevaluatedRows
 from .read import ChannelSnapshot
 from .solved_scene import SolvedPose, SolvedScene
 from .solving import Runs
@@ -193,21 +193,29 @@ def _evaluated_in(coming: Coming, rigs: set[int]) -> set[int]:
     }
 
 
-def compose_cached(runs: Runs, rigs: Iterable[int], frame: float) -> dict[int, bool]:
+def compose_cached(
+    runs: Runs, rigs: Iterable[int], frame: float, is_edited: bool
+) -> dict[int, bool]:
     """Compose the cached results of a frame for armatures that cannot be solved ahead.
+
+    Args:
+        runs: What is kept of them.
+        rigs: The armatures.
+        frame: The frame.
+        is_edited: Whether anything was edited since the last evaluation.
 
     Returns:
         The armatures that have any, and whether their values differ from the last ones.
     """
     found: dict[int, bool] = {}
     for uid in rigs:
-        pose = _cached_pose(runs, uid, frame)
+        pose = _cached_pose(runs, uid, frame, is_edited)
         if pose is not None:
             found[uid] = runs.writers[uid].compose(pose)
     return found
 
 
-def _cached_pose(runs: Runs, uid: int, frame: float) -> SolvedPose | None:
+def _cached_pose(runs: Runs, uid: int, frame: float, is_edited: bool) -> SolvedPose | None:
     """Return the pose of an armature by the cached results of a frame, if it has all of them."""
     plan, reader = runs.plan, runs.readers[uid]
     fk = reader.last
@@ -220,8 +228,10 @@ def _cached_pose(runs: Runs, uid: int, frame: float) -> SolvedPose | None:
     if curves is not None:
         posed = reader.posed_channels
         curves.restrict(posed)
-        coming = Unevaluated(reader.rig, reader.rows, Sampler(curves, frame))
-        fk = reader.read(coming, coming.channels, is_touched=True, has_settings=False)
+        coming = UnevaluatedRows(reader.rig, reader.rows, Sampler(curves, frame))
+        varying = None if is_edited else reader.varying
+        is_touched = varying is None or varying.has_channels
+        fk = reader.read(coming, coming.channels, is_touched, has_settings=False)
         if reader.posed_channels is not posed:
             return None  # Rotation modes were edited, so that other F-curves count.
     pose = SolvedPose(fk, Evaluated(plan.rigs[uid].object))

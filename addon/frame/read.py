@@ -41,6 +41,7 @@ from .armature import (
     Unevaluated,
     animated_from,
 )
+from .following import Followers
 
 T = TypeVar("T")
 
@@ -62,6 +63,7 @@ class SceneSnapshot(ABC):
         poses: By armature, its FK pose.
         failed: Armatures that could not be read because of an unexpected error.
         locations: World locations of objects that were read.
+        followers: By armature, what is kept of bones that follow something solved.
     """
 
     evaluated: Mapping[int, Evaluated]
@@ -84,6 +86,7 @@ class SceneSnapshot(ABC):
         self.time = scene.frame_current_final
         self.rigs = rigs
         self.locations: dict[int, Vec] = {}
+        self.followers: dict[int, Followers] = {}
         self._readers = readers
 
     def _read_all(self, touched: Collection[int]) -> None:
@@ -166,7 +169,7 @@ class EvaluatedSnapshot(SceneSnapshot):
         rigs: Mapping[int, bpy.types.Object],
         touched: Collection[int],
         has_foreign_animation: bool = False,
-        is_played: bool = False,
+        played: dict[int, Followers] | None = None,
     ) -> None:
         """Read a scene.
 
@@ -178,12 +181,15 @@ class EvaluatedSnapshot(SceneSnapshot):
             touched: Those whose own channels or settings may have changed since the last reading.
             has_foreign_animation: Whether it has evaluated animation that Blender does not flush
                 to the original data, as in a render.
-            is_played: Whether nothing but animation may have changed the other armatures.
+            played: What is kept of bones that follow something solved, if nothing but animation
+                may have changed the other armatures; else None.
         """
         scene = cast("bpy.types.Scene", depsgraph.scene)
         super().__init__(plan, readers, depsgraph, scene, rigs)
         self._has_foreign_animation = has_foreign_animation
-        self._is_played = is_played
+        self._is_played = played is not None
+        if played is not None:
+            self.followers = played
         self._read_all(touched)
 
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Evaluated, FkPose]:
@@ -193,10 +199,13 @@ class EvaluatedSnapshot(SceneSnapshot):
             channels = animated_from(now.channels, reader.rig.object, channels)
         if is_touched or not self._is_played:
             reader.varying = None  # Other channels may be animated now.
+            self.followers.pop(uid, None)
             return now, reader.read(now, channels, is_touched)
         if reader.varying is None:
             reader.varying = reader.varying_in(animation.animated(reader.rig.object))
-        has_channels, names = reader.varying
+        has_channels, names, bones = reader.varying
+        if uid not in self.followers:
+            self.followers[uid] = Followers(reader.rig, bones)
         return now, reader.read(now, channels, has_channels, bool(names), names)
 
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:

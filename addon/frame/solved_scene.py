@@ -8,11 +8,13 @@ local channels instead, which also makes them independent of the previous pose, 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import bpy
 
 from fabrik_solver import WHOLE, Frame, Local, bone_frame, frame_in, inverse, point_in
+from fabrik_solver.core.constraints import ConstrainedPose, ConstraintSpaces
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Quat,
@@ -23,7 +25,7 @@ from fabrik_solver.core.vectors import (
 )
 
 from ..blender.access import frame_rate, rest_bone
-from ..blender.relations import LIMITS, active_constraints, constraint_point, is_predictable
+from ..blender.relations import active_constraints, constraint_point, is_predictable
 from ..blender.rotation import IndexRange, Rows, channel_of, quaternion
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
 from ..plan.chain_plan import ChainPlan, Report, Tie, UnitPlan
@@ -31,7 +33,7 @@ from ..plan.plan import Plan
 from ..plan.results import SolveResult
 from ..settings.properties import AnimatedSettings, FabrikConstraint
 from .armature import Evaluated, FkPose
-from .following import BoneSpaces, followed
+from .following import follower_of, read_constraint
 from .read import SceneSnapshot
 
 
@@ -109,12 +111,22 @@ class SolvedPose:
 
     def fk_bits(self, ranges: Sequence[IndexRange]) -> tuple[object, ...]:
         """Return the FK pose of some bones, as bytes."""
-        return self.fk.bits_of(ranges, -1)
+        known, key = self.fk.known_bits, tuple(ranges)
+        bits = None if known is None else known.get(key)
+        if bits is None:
+            bits = self.fk.bits_of(ranges, -1)
+            if known is not None:
+                known[key] = bits
+        return bits
 
     def beneath(self, bones: Sequence[int]) -> tuple[object, ...]:
         """Return the solved channels of some bones, which a layer starts from."""
         rotation, locations, scales = self.rotation, self.locations, self.scales
         return tuple([(rotation(b), locations.get(b), scales.get(b)) for b in bones])
+
+    def owner(self, bone: int) -> Any:
+        """Return an evaluated bone."""
+        return self.fk.rows.find(self.now.bones, bone)
 
     def local(self, bone: int) -> Local:
         """Return the evaluated local channels of a bone that no chain poses."""
@@ -140,9 +152,6 @@ class SolvedPose:
 
 
 T = TypeVar("T")
-
-COPY_ROTATION = "COPY_ROTATION"
-"""Of this constraint Blender's axes are taken where they are unforeseen, as the head stays."""
 
 
 class SolvedScene:
@@ -243,9 +252,7 @@ class SolvedScene:
     def frame(self, rig: Skeleton, bone: int) -> Frame:
         """Return the frame of a bone in armature space."""
         frames = self._frames.get(rig.uid)
-        if frames is None:
-            frames = self._frames[rig.uid] = {}
-        known = frames.get(bone)
+        known = None if frames is None else frames.get(bone)
         if known is not None:
             return known
         pose = self.poses.get(rig.uid)
@@ -253,9 +260,23 @@ class SolvedScene:
             rows = Rows(rig.names, ())
             now = self.snapshot.unsolved(rig, rows)
             pose = self.poses[rig.uid] = SolvedPose(FkPose(rig, rows), now)
-        now = pose.now
-        if now.is_at_rest:  # In Rest Position solved poses are not shown.
-            return now.frame(bone)
+        if pose.now.is_at_rest:  # In Rest Position solved poses are not shown.
+            return pose.now.frame(bone)
+        followers = self.snapshot.followers.get(rig.uid)
+        if frames is None:
+            frames = self._frames[rig.uid] = {}
+            if followers is not None:
+                followers.refresh(pose.owner)
+        if followers is not None and bone in followers.bones:
+            self._linked.add(rig.uid)
+            world = self.world(rig.object, rig.uid)
+            other = partial(self.frame, rig)
+            return ConstrainedPose(followers.bones, frames, world, other).frame(bone)
+        return self._computed_frame(pose, bone, frames)
+
+    def _computed_frame(self, pose: SolvedPose, bone: int, frames: dict[int, Frame]) -> Frame:
+        """Return the frame of a bone that is not known, and add it to those that are."""
+        rig, now = pose.fk.rig, pose.now
         moved = self.snapshot.moved(rig)
         # A chain may have more bones than Python's recursion limit.
         path: list[int] = []
@@ -278,27 +299,29 @@ class SolvedScene:
 
     def _carried_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
         """Return the frame of a bone that no chain poses, given that of its parent."""
-        rig, rows = pose.fk.rig, pose.fk.rows
-        owner = rows.find(pose.now.bones, bone)
-        constraints = active_constraints(owner)
-        if bone in self.plan.pulled.get(rig.uid, ()):  # Blender applies it to the solution.
-            constraints = [con for con in constraints if con.type != "IK"]
-        foreseen = [is_predictable(con, True) for con in constraints]
-        # What comes before an unforeseen constraint is part of what Blender has made of it.
-        last = -1
-        for i, con in enumerate(constraints):
-            if not foreseen[i] and con.type != COPY_ROTATION:
-                last = i
-        frame = self._shown_frame(pose, bone, parent) if last >= 0 else None
+        rig = pose.fk.rig
+        followers = self.snapshot.followers.get(rig.uid)
+        is_pulled = bone in self.plan.pulled.get(rig.uid, ())
+        if followers is None:
+            follower = follower_of(pose.owner(bone), is_pulled)
+        else:
+            follower = followers.find(bone, pose.owner, pose.local, is_pulled)
+        frame = self._shown_frame(pose, bone, parent) if follower.is_shown else None
         if frame is None:
-            frame = bone_frame(rig.bone(bone), pose.local(bone), parent)
-        if last + 1 < len(constraints):
-            spaces = BoneSpaces(rig, bone, parent, self.world(rig.object, rig.uid))
-            for con, is_foreseen in zip(constraints[last + 1 :], foreseen[last + 1 :], strict=True):
-                if is_foreseen:
-                    frame = self._followed(owner, spaces, frame, con)
-                else:
-                    frame = pose.now.frame(bone)[0], frame[1]
+            frame = bone_frame(rig.bone(bone), follower.local or pose.local(bone), parent)
+        if not follower.steps:
+            return frame
+        world = self.world(rig.object, rig.uid)
+        spaces = ConstraintSpaces(rig.bone(bone), rig.rest_frame(bone), parent, world)
+        for con, owner_space, target, target_space in follower.steps:
+            if con is None:
+                frame = pose.now.frame(bone)[0], frame[1]
+                continue
+            try:
+                source = WHOLE if target is None else self._source(rig, target, target_space)
+            except ValueError:  # It has zero scale.
+                continue
+            frame = spaces.constrained(con, owner_space, frame, source)
         return frame
 
     def _shown_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame | None:
@@ -308,18 +331,6 @@ class SolvedScene:
         if mat_determinant(before[0]) == 0.0:
             return None
         return frame_in(parent, frame_in(inverse(before), pose.now.frame(bone)))
-
-    def _followed(self, owner: Any, spaces: BoneSpaces, frame: Frame, con: Any) -> Frame:
-        """Return the frame of a bone after a constraint of Blender's that is foreseen."""
-        point = constraint_point(con)
-        if point is None and con.type not in LIMITS:
-            return frame  # Without a target it does nothing.
-        try:
-            source = WHOLE if point is None else self._source(spaces.rig, point, con.target_space)
-            own = spaces.seen(frame, con.owner_space)
-            return spaces.placed(followed(con, owner, own, source), con.owner_space)
-        except ValueError:  # Something has zero scale.
-            return frame
 
     def _source(self, rig: Skeleton, point: Point, space: str) -> Frame:
         """Return the frame of a constraint's target in the space in which it sees that.
@@ -333,7 +344,8 @@ class SolvedScene:
         rig, bone = point.skeleton, point.bone
         above = rig.parents[bone]
         parent = WHOLE if above < 0 else self.frame(rig, above)
-        spaces = BoneSpaces(rig, bone, parent, self.world(point.object, point.uid))
+        world = self.world(point.object, point.uid)
+        spaces = ConstraintSpaces(rig.bone(bone), rig.rest_frame(bone), parent, world)
         return spaces.seen(self.frame(rig, bone), space)
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame:
@@ -371,7 +383,7 @@ class SolvedScene:
             if con.type == "CHILD_OF":
                 world = frame_in(frame, frame_in(matrix_frame(con.inverse_matrix), world))
             else:
-                world = followed(con, copy, world, frame)
+                world = read_constraint(con, copy).apply(world, frame)
         return world
 
     def _parent_world(self, ob: bpy.types.Object) -> Frame:

@@ -21,6 +21,7 @@ from ..plan.tree_plan import TreePlan
 from ..plan.unit import PrePassUnit, Unit
 from .armature import FkReader
 from .chain import MovedChain, ReachingChain
+from .following import Followers
 from .read import EvaluatedSnapshot, SceneSnapshot
 from .solved_scene import SolvedScene
 from .tree import TreeUnit
@@ -44,6 +45,8 @@ class Runs:
         units: All units.
         is_solved: Whether an update was solved with the plan.
         overwritten: What is overwritten for an evaluation.
+        followers: By armature, what is kept of bones that follow something solved, while nothing
+            but frames is played.
     """
 
     def __init__(self) -> None:
@@ -55,6 +58,7 @@ class Runs:
         self.units: list[Unit] = []
         self.is_solved = False
         self.overwritten = Overwritten()
+        self.followers: dict[int, Followers] = {}
         self._armatures: dict[int, ArmaturePlan] = {}
         self._units: dict[UnitPlan, Unit] = {}
         self._cached = 0  # Number of bones in cached results.
@@ -65,6 +69,7 @@ class Runs:
         if plan is before:
             return plan
         self.plan = plan
+        self.followers = {}
         kept, self._armatures = self._armatures, dict(self.planner.armatures)
         for uid in kept.keys() - self._armatures.keys():
             del self.readers[uid], self.writers[uid]
@@ -148,11 +153,12 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
         if inputs is None:
             return unit.unposed(Report("DISABLED"))
         # Equal inputs give the same result: the last one, or the cached one of a frame.
-        result = unit.last
-        if result is None or result.inputs != inputs:
-            result = unit.results.get(frame) if frame is not None else None
-        if result is None or result.inputs != inputs:
-            result = unit.solve(solved, inputs)
+        known = unit.last
+        if known is None or known.inputs != inputs:
+            known = unit.results.get(frame) if frame is not None else None
+        if known is not None and known.inputs == inputs:
+            return known
+        result = unit.solve(solved, inputs)
         if result.locations:
             _refuse_far(result.locations)
         return result

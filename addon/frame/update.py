@@ -76,7 +76,7 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         foreseen = {*early.solved.rigs}
         played = set() if coming.frame is None else {*foreseen}
     if coming.frame is not None and choice.unknown:
-        cached = compose_cached(runs, choice.unknown, coming.frame)
+        cached = compose_cached(runs, choice.unknown, coming.frame, bool(coming.tagged))
         changed |= {uid for uid, is_new in cached.items() if is_new}
         played |= cached.keys() & plan.lookahead.replaced.keys()
         foreseen |= cached.keys()
@@ -98,6 +98,8 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         early: What was done ahead of the evaluation.
         done: The evaluation.
     """
+    if not done.is_played:
+        runs.followers = {}
     affected = affected_by(runs, done)
     was_tried, solved, differing = early.take(runs.plan, done.depsgraph)
     differing &= affected.evaluated.keys()
@@ -203,7 +205,7 @@ def _evaluated(affected: Affected, rigs: set[int], touched: set[int]) -> Evaluat
         {uid: affected.evaluated[uid] for uid in rigs},
         touched,
         affected.is_foreign and done.is_frame_change,
-        done.is_played,
+        runs.followers if done.is_played else None,
     )
 
 

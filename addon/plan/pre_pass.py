@@ -7,16 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from fabrik_solver import Frame, Local, facing, inherited_axes, inverse, point_in
-from fabrik_solver.core.vectors import (
-    Mat3,
-    Quat,
-    Vec,
-    inverse_apply,
-    mat_columns,
-    quat_compatible,
-    sub,
-)
+from fabrik_solver import Frame, Local
+from fabrik_solver.core.bones import location_at, rotation_to
+from fabrik_solver.core.vectors import Mat3, Quat, Vec
 
 from ..blender.errors import ProblemError
 from ..blender.rotation import IndexRange, ranges_of
@@ -26,9 +19,6 @@ from .results import SolveResult
 
 if TYPE_CHECKING:
     import bpy
-
-Y_AXIS: Vec = (0.0, 1.0, 0.0)
-Z_AXIS: Vec = (0.0, 0.0, 1.0)
 
 
 @dataclass(eq=False)
@@ -115,10 +105,7 @@ class PrePassBone(UnitPart, ABC):
             parent: The frame of its parent, in armature space.
             local: Its channels, whose rotation the result is compatible with.
         """
-        inherited, _ = inherited_axes(self.rig.bone(self.bone), parent[0])
-        _, y, z = mat_columns(axes)
-        turn = facing(inherited, (Y_AXIS, Z_AXIS), (y, z)) or local.rotation
-        return quat_compatible(turn, local.rotation)
+        return rotation_to(self.rig.bone(self.bone), axes, parent[0], local)
 
     def location_to(self, head: Vec, parent: Frame) -> Vec:
         """Return the local location of the bone that puts its head at a place.
@@ -130,12 +117,10 @@ class PrePassBone(UnitPart, ABC):
         Raises:
             ProblemError: If the parent has zero scale.
         """
-        bone = self.rig.bone(self.bone)
         try:
-            place = sub(point_in(inverse(parent), head), bone.head)
+            return location_at(self.rig.bone(self.bone), head, parent)
         except ValueError:
             raise self.zero_scale() from None
-        return inverse_apply(bone.rest, place) if bone.local_location else place
 
     def zero_scale(self) -> ProblemError:
         """Return the problem of a bone whose parent has no size."""

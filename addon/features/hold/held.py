@@ -29,6 +29,7 @@ import bpy
 
 from fabrik_solver import WHOLE, Frame, Local, bone_frame, frame_in, inverse
 from fabrik_solver.core.bend import eased
+from fabrik_solver.core.holding import held_channels, own_frame, rigid
 
 from ...blender.errors import ProblemError
 from ...blender.rotation import LOCATION
@@ -41,7 +42,6 @@ from .carrier import carrier_of
 from .events import Event
 from .problems import connected, removed
 from .record import UNHELD, Recorded, Records
-from .rigid import between, rigid
 from .settings import WORLD, holds_of
 
 
@@ -124,19 +124,24 @@ class HeldBone(PrePassBone):
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return the bone's rotation and location."""
         assert isinstance(inputs, HeldInput)
-        parent = inputs.parent
         local = snapshot.poses[self.rig.uid].posed_local(self.bone)
         if inputs.space is None:  # It is where it is, and the frame counts as solved.
             here = {self.bone: local.location}
             return SolveResult(inputs, self.bones, local.rotation, (), NOTHING, here)
-        own = self._own(local, parent)
-        held = frame_in(inputs.space, own)
-        if inputs.share < 1.0:
-            held = between(frame_in(inputs.earlier, own), held, inputs.share)
-        axes, head = frame_in(self.rig.from_world(inputs.world), held)
-        rotation = self.rotation_to(axes, parent, local)
-        locations = {self.bone: self.location_to(head, parent)}
-        return SolveResult(inputs, self.bones, rotation, (), NOTHING, locations)
+        to_armature = self.rig.from_world(inputs.world)
+        try:
+            rotation, location = held_channels(
+                self.rig.bone(self.bone),
+                local,
+                inputs.parent,
+                to_armature,
+                inputs.space,
+                inputs.earlier,
+                inputs.share,
+            )
+        except ValueError:
+            raise self.zero_scale() from None
+        return SolveResult(inputs, self.bones, rotation, (), NOTHING, {self.bone: location})
 
     def record(
         self, snapshot: Snapshot, local: Local, event: Event, before: int, blend: float
@@ -154,7 +159,10 @@ class HeldBone(PrePassBone):
             ProblemError: If what holds it has no size.
         """
         rig = self.rig
-        own = self._own(local, self._parent(snapshot))
+        try:
+            own = own_frame(rig.bone(self.bone), local, self._parent(snapshot))
+        except ValueError:
+            raise self.zero_scale() from None
         world = snapshot.world(rig.object, rig.uid)
         placed = frame_in(world, snapshot.frame(rig, self.bone))
         placed = frame_in(placed, inverse(own))
@@ -200,15 +208,6 @@ class HeldBone(PrePassBone):
 
     def _parent(self, snapshot: Snapshot) -> Frame:
         return WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent)
-
-    def _own(self, local: Local, parent: Frame) -> Frame:
-        """Return the frame of its own channels, in the space that it has at rest."""
-        bone = self.rig.bone(self.bone)
-        try:
-            undone = inverse(bone_frame(bone, Local(), parent))
-        except ValueError:
-            raise self.zero_scale() from None
-        return frame_in(undone, bone_frame(bone, local, parent))
 
 
 def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]:

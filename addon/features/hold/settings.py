@@ -76,10 +76,6 @@ def holds_of(armature: bpy.types.ID) -> ItemList[FabrikHold]:
 
 
 def holds_signature(own: FabrikSettings) -> object:
-    """Return what the plan uses of the holds of an armature."""
+    """Return what the plan uses of the holds of an armature, as far as nothing notifies of it."""
     holds = cast(Any, own).holds
-    return tuple([(one.bone, one.blend, tuple(map(_named, one.holders))) for one in holds])
-
-
-def _named(holder: FabrikHolder) -> tuple[str, int, str]:
-    return holder.kind, holder.object.session_uid if holder.object else 0, holder.bone
+    return [(one.bone, len(one.holders)) for one in holds]

@@ -32,6 +32,11 @@ print(COMPILED)
 # These print their answers: floats are printed to the last bit.
 SOLVER = """
 from bodies import SHAPES, random_pose, tips_at
+from fabrik_solver.core.constraints import ConstraintSpaces, CopyLocation, CopyRotation, CopyScale
+from fabrik_solver.core.constraints import CopyTransforms, DampedTrack, LimitLocation, LimitRotation
+from fabrik_solver.core.constraints import LimitScale, Range
+from fabrik_solver.core.holding import held_channels
+from fabrik_solver.core.vectors import quat_matrix, scale_columns
 def fields(s):
     return s.joints, s.state, s.in_reach, s.residual, s.iterations_used
 for _ in range(400):
@@ -81,6 +86,25 @@ for i in range(60):
     posture = core.pose_body(body, pulls)
     outcomes = [o and (o.state, o.iterations_used, o.tip) for o in posture.outcomes]
     print(posture.rotations, posture.location, outcomes)
+def frame():
+    turn, sizes = random_turn(rng, 2.0), [rng.choice((-1.0, 0.8, 1.2)) for _ in range(3)]
+    return scale_columns(quat_matrix(turn), tuple(sizes)), tuple(rng.gauss(0.0, 1.0) for _ in "XYZ")
+for i in range(200):
+    bone, local = (column[0] for column in random_rig(rng, 1, SCALE_MODES[i % 6], i % 5 > 0,
+        i % 7 > 0, 1.2))
+    used, ones = tuple(rng.random() < 0.8 for _ in "XYZ"), (1.0, -1.0, 1.0)
+    low, high = (-1.0, -0.5, 0.2), (0.5, 0.6, 1.0)
+    order = rng.choice(((0, 1), (1, 2), (2, 1)))
+    mix = ("REPLACE", "ADD", "BEFORE", "AFTER")[i % 4]
+    space, seen = rng.choices(("WORLD", "POSE", "LOCAL", "LOCAL_WITH_PARENT"), k=2)
+    spaces, own = ConstraintSpaces(bone, frame(), frame(), frame()), frame()
+    for con in (CopyLocation(used, ones, i % 2 > 0), CopyRotation(used, ones, mix, order),
+            CopyScale(used, 1.5, i % 3 > 0, i % 2 > 0, i % 5 > 0), CopyTransforms(i % 2 > 0),
+            DampedTrack((0.0, 1.0, 0.0)), LimitLocation(Range(low, high)),
+            LimitScale(Range(low, high)), LimitRotation(used, low, high, i % 2 > 0, order)):
+        own = spaces.constrained(con, space, own, spaces.seen(frame(), seen))
+        print(own)
+    print(held_channels(bone, local, own, frame(), frame(), frame(), rng.choice((1.0, 0.3))))
 for i in range(4):
     rig = random_rig(rng, 4, "FULL", True, True, 1.2)
     limits = [core.Cone((-0.5, 0.9), (-0.4, 0.4), (-0.3, 0.2)) for _ in rig[0]]

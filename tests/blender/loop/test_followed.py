@@ -12,7 +12,9 @@ from rigs import add_constraint, make_armature, make_empty, update
 
 from addon.blender.relations import LIMITS, SPACES, is_predictable
 from addon.blender.skeleton import skeleton_of
-from addon.frame.solving import solve_armatures
+from addon.frame.following import Followers
+from addon.frame.read import EvaluatedSnapshot
+from addon.frame.solving import present_runs, solve_armatures
 
 INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
@@ -152,3 +154,62 @@ def assert_as_blender_has_it(rig: bpy.types.Object, precision: float) -> None:
         pairs += [(shown[i][3], head[i]) for i in range(3)]
         size = max(1.0, *(abs(there) for there, _ in pairs))
         assert max(abs(there - ours) for there, ours in pairs) < precision * size
+
+
+def test_what_is_kept_while_frames_are_played_is_as_if_it_was_read() -> None:
+    rig, target = a_rig()
+    target.constraints.new("LIMIT_LOCATION")  # So that Blender evaluates it first.
+    random = Random(4)
+    disturb(rig, random)
+    for name in ("Grip", "Owner", "Below", "Beside", "Source"):
+        rig.pose.bones[name].scale = (1.0, 1.0, 1.0)
+    bones = rig.pose.bones
+    limit = bones["Owner"].constraints.new("LIMIT_ROTATION")
+    limit.use_limit_x, limit.min_x, limit.owner_space = True, -3.0, "LOCAL"
+    bones["Owner"].rotation_mode, bones["Owner"].rotation_euler = "XYZ", (1.5, 0.0, 0.0)
+    copy = bones["Below"].constraints.new("COPY_ROTATION")
+    copy.target, copy.subtarget = rig, "Source"
+    track = bones["Grip"].constraints.new("DAMPED_TRACK")
+    track.target, track.subtarget = rig, "Source"
+    bones["Beside"].rotation_mode = "XYZ"
+    removed = bones["Owner"].constraints.new("LIMIT_SCALE")
+    removed.keyframe_insert("min_x", frame=1)
+    bones["Owner"].constraints.remove(removed)
+    for frame in range(1, 12):
+        target.location = [random.uniform(0.3, 1.5) for _ in range(3)]
+        target.keyframe_insert("location", frame=frame)
+        limit.max_x = random.uniform(-1.0, 1.0)
+        limit.keyframe_insert("max_x", frame=frame)
+        bones["Beside"].rotation_euler.x = random.uniform(-1.0, 1.0)
+        bones["Beside"].keyframe_insert("rotation_euler", frame=frame)
+    bpy.context.scene.frame_set(0)
+    assert_kept(rig, range(1, 6))
+    before = frames_of(rig, None)
+    copy.invert_x = True  # What was read before must not be used any more.
+    bones["Grip"].location.x += 0.1
+    bpy.context.scene.frame_set(5)
+    assert frames_of(rig, None) != before
+    assert_kept(rig, range(6, 12))
+
+
+def assert_kept(rig: bpy.types.Object, frames: range) -> None:
+    """Check that at frames that are played what is kept gives the same to the last bit."""
+    uid = skeleton_of(rig).uid
+    for frame in frames:
+        bpy.context.scene.frame_set(frame)
+        kept = present_runs().followers
+        assert uid in kept
+        assert frames_of(rig, kept) == frames_of(rig, None)
+        assert kept[uid].bones
+        assert_as_blender_has_it(rig, AMPLIFIED)
+
+
+def frames_of(rig: bpy.types.Object, kept: dict[int, Followers] | None) -> list[object]:
+    """Return the computed frames of all bones, with what is kept of those that follow."""
+    runs, depsgraph = present_runs(), bpy.context.view_layer.depsgraph
+    skeleton = skeleton_of(rig)
+    copies = {skeleton.uid: rig.evaluated_get(depsgraph)}
+    touched = copies if kept is None else ()
+    snapshot = EvaluatedSnapshot(runs.plan, runs.readers, depsgraph, copies, touched, played=kept)
+    solved = runs.solve(snapshot, None)
+    return [solved.frame(skeleton, bone) for bone in range(len(skeleton.names))]

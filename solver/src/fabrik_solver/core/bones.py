@@ -5,7 +5,7 @@ from math import acos, cos, pi, sin, sqrt
 from typing import Final, final
 
 from .bend import eased
-from .frames import Frame, point_in
+from .frames import Frame, inverse, point_in
 from .vectors import (
     IDENTITY,
     ORIGIN,
@@ -29,6 +29,7 @@ from .vectors import (
     mat_product,
     mat_transposed,
     quat_between,
+    quat_compatible,
     quat_in_axes,
     quat_matrix,
     quat_of,
@@ -42,6 +43,8 @@ from .vectors import (
 )
 
 X_AXIS: Vec = (1.0, 0.0, 0.0)
+Y_AXIS: Vec = (0.0, 1.0, 0.0)
+Z_AXIS: Vec = (0.0, 0.0, 1.0)
 
 FOLDED: Final = 0.1
 """The cosine of half the angle of a swing below which rounding of its directions would turn its
@@ -238,6 +241,36 @@ def facing(axes: Mat3, own: tuple[Vec, Vec], wanted: tuple[Vec, Vec]) -> Quat | 
     turned = mat_from_columns(ahead, up, cross(ahead, up))
     before = mat_from_columns(own[0], own[1], cross(own[0], own[1]))
     return quat_of(mat_product(turned, mat_transposed(before)))
+
+
+def rotation_to(bone: Bone, axes: Mat3, parent: Mat3, local: Local) -> Quat:
+    """Return the local rotation of a bone that gives it some axes.
+
+    Args:
+        bone: The bone.
+        axes: The axes, in armature space; Y counts most, then Z.
+        parent: The axes of its parent, in armature space.
+        local: Its channels, whose rotation the result is compatible with.
+    """
+    inherited, _ = inherited_axes(bone, parent)
+    _, y, z = mat_columns(axes)
+    turn = facing(inherited, (Y_AXIS, Z_AXIS), (y, z)) or local.rotation
+    return quat_compatible(turn, local.rotation)
+
+
+def location_at(bone: Bone, head: Vec, parent: Frame) -> Vec:
+    """Return the local location of a bone that puts its head at a place.
+
+    Args:
+        bone: The bone.
+        head: The place, in armature space.
+        parent: The frame of its parent, in armature space.
+
+    Raises:
+        ValueError: If the parent has zero scale.
+    """
+    place = sub(point_in(inverse(parent), head), bone.head)
+    return inverse_apply(bone.rest, place) if bone.local_location else place
 
 
 def inherited_axes(bone: Bone, parent: Mat3) -> tuple[Mat3, Vec]:

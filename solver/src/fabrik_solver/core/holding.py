@@ -1,11 +1,11 @@
-"""Places without scale, and going over from one to another."""
-
-from __future__ import annotations
+"""Bones that go along with something else than their parents."""
 
 from math import atan2, sqrt, tan
+from typing import Final
 
-from fabrik_solver import Frame, facing
-from fabrik_solver.core.vectors import (
+from .bones import Y_AXIS, Z_AXIS, Bone, Local, bone_frame, facing, location_at, rotation_to
+from .frames import Frame, frame_in, inverse
+from .vectors import (
     IDENTITY,
     Quat,
     Vec,
@@ -22,10 +22,7 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 
-Y_AXIS: Vec = (0.0, 1.0, 0.0)
-Z_AXIS: Vec = (0.0, 0.0, 1.0)
-
-STRAIGHT = 1e-9
+STRAIGHT: Final = 1e-9
 """The half angle in radians below which the axis of a turn has no digits, and the way is a line."""
 
 
@@ -62,6 +59,46 @@ def between(first: Frame, second: Frame, share: float) -> Frame:
     turn = quat_about(axis, 2.0 * half * share)
     head = add(add(first[1], scaled(slide, share)), sub(arm, rotate(turn, arm)))
     return quat_matrix(quat_product(turn, start)), head
+
+
+def own_frame(bone: Bone, local: Local, parent: Frame) -> Frame:
+    """Return the frame of a bone in the frame that it has without its channels.
+
+    Raises:
+        ValueError: If the parent has zero scale.
+    """
+    return frame_in(inverse(bone_frame(bone, Local(), parent)), bone_frame(bone, local, parent))
+
+
+def held_channels(
+    bone: Bone,
+    local: Local,
+    parent: Frame,
+    to_armature: Frame,
+    space: Frame,
+    earlier: Frame,
+    share: float,
+) -> tuple[Quat, Vec]:
+    """Return the rotation and location of a bone whose own channels count in some frame.
+
+    Args:
+        bone: The bone.
+        local: Its own channels.
+        parent: The frame of its parent, in armature space.
+        to_armature: From world to armature space.
+        space: The frame, in world space.
+        earlier: Another one, from which it goes over to that.
+        share: How far it has; 1 if `earlier` does not count.
+
+    Raises:
+        ValueError: If the parent has zero scale.
+    """
+    own = own_frame(bone, local, parent)
+    held = frame_in(space, own)
+    if share < 1.0:
+        held = between(frame_in(earlier, own), held, share)
+    axes, head = frame_in(to_armature, held)
+    return rotation_to(bone, axes, parent[0], local), location_at(bone, head, parent)
 
 
 def _rotation(frame: Frame) -> Quat:

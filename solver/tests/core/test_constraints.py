@@ -1,0 +1,93 @@
+"""Constraints, as Blender's own: tests of the extension compare them with Blender."""
+
+from math import dist, pi
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabrik_solver import WHOLE, Bone, Frame, Local, bone_frame
+from fabrik_solver.core.constraints import (
+    BoneConstraint,
+    BoneOf,
+    ConstrainedBone,
+    ConstrainedPose,
+    ConstraintSpaces,
+    CopyLocation,
+    CopyRotation,
+    LimitRotation,
+)
+from fabrik_solver.core.vectors import quat_matrix, quat_unit, scale_columns
+
+ALL = (True, True, True)
+PLAIN = (1.0, 1.0, 1.0)
+numbers = st.floats(-2.0, 2.0)
+places = st.tuples(numbers, numbers, numbers)
+turns = st.tuples(st.floats(0.2, 1.0), numbers, numbers, numbers).map(quat_unit)
+sizes = st.tuples(*[st.floats(0.5, 2.0)] * 3)
+frames = st.builds(
+    lambda q, size, at: (scale_columns(quat_matrix(q), size), at), turns, sizes, places
+)
+bones = st.builds(lambda q, at: Bone(quat_matrix(q), at, 1.0), turns, places)
+
+
+def near(one: Frame, other: Frame) -> bool:
+    return dist((*one[0], *one[1]), (*other[0], *other[1])) < 1e-9
+
+
+@given(bones, frames, frames, frames, frames)
+def test_what_is_seen_is_placed_where_it_was(bone, rest, parent, world, frame) -> None:
+    spaces = ConstraintSpaces(bone, rest, parent, world)
+    for space in ("WORLD", "POSE", "LOCAL", "LOCAL_WITH_PARENT"):
+        assert near(spaces.placed(spaces.seen(frame, space), space), frame)
+
+
+@given(frames, turns, places)
+def test_all_of_a_rotation_is_copied_and_scale_and_place_are_kept(own, turn, at) -> None:
+    for mix in ("REPLACE", "ADD"):
+        start = own if mix == "REPLACE" else (scale_columns(WHOLE[0], (0.5, 1.0, 2.0)), own[1])
+        axes, head = CopyRotation(ALL, PLAIN, mix, (0, 1)).apply(start, (quat_matrix(turn), at))
+        lengths = [dist(start[0][i::3], (0.0, 0.0, 0.0)) for i in range(3)]
+        assert head == own[1]
+        assert near((axes, at), (scale_columns(quat_matrix(turn), tuple(lengths)), at))
+
+
+@given(frames, st.floats(-3.0, 3.0))
+def test_a_range_of_all_angles_limits_nothing_and_a_fixed_one_leaves_none(own, angle) -> None:
+    none = LimitRotation(ALL, (-pi,) * 3, (pi,) * 3, False, (0, 1)).apply(own, WHOLE)
+    assert near(none, own)
+    fixed = LimitRotation(ALL, (0.0,) * 3, (0.0,) * 3, False, (0, 1)).apply(own, WHOLE)
+    lengths = tuple(dist(own[0][i::3], (0.0, 0.0, 0.0)) for i in range(3))
+    assert near(fixed, (scale_columns(WHOLE[0], lengths), own[1]))
+    some = LimitRotation((False, False, False), (0.0,) * 3, (0.0,) * 3, False, (0, 1))
+    assert near(some.apply(own, WHOLE), own)
+
+
+@given(st.lists(bones, min_size=3, max_size=3), frames, turns, turns)
+def test_a_pose_is_that_of_its_bones_one_after_the_other(rests, world, first, second) -> None:
+    """The last bone copies the location of the first, whose frame is given by something else."""
+    base = (quat_matrix(second), (1.0, 2.0, 3.0))
+    own = [BoneOf(i, rests[i], WHOLE, i - 1) for i in range(3)]
+    copy = BoneConstraint(CopyLocation(ALL, PLAIN, False), "WORLD", own[0], "WORLD")
+    local = Local((0.0, 0.0, 0.0), first)
+    asked: list[int] = []
+
+    def other(index: int) -> Frame:
+        asked.append(index)
+        return base
+
+    known: dict[int, Frame] = {}
+    followed = {1: ConstrainedBone(own[1], local, []), 2: ConstrainedBone(own[2], local, [copy])}
+    axes, head = ConstrainedPose(followed, known, world, other).frame(2)
+    middle = bone_frame(rests[1], local, base)
+    assert known[1] == middle
+    assert near((axes, head), (bone_frame(rests[2], local, middle)[0], base[1]))
+    assert set(asked) == {0}
+
+
+@given(bones, frames)
+def test_what_has_zero_scale_is_left_out(bone, parent) -> None:
+    flat = (scale_columns(WHOLE[0], (0.0, 0.0, 0.0)), (0.0, 0.0, 0.0))
+    spaces = ConstraintSpaces(bone, WHOLE, flat, flat)
+    copy = CopyLocation(ALL, PLAIN, False)
+    for space in ("WORLD", "LOCAL"):
+        assert spaces.constrained(copy, space, parent, WHOLE) == parent
