@@ -34,6 +34,7 @@ from ..core.vectors import (
 )
 from .contacts import BALL, FLAT, HEEL, Contact, Part, level_of, mean, mean_turn, median_of
 from .easing import smoother
+from .knee import aside
 
 ROOM = 0.55
 """The share of the leg's remaining extension in the animation that a lock may use up."""
@@ -244,19 +245,32 @@ class Planted:
         offset, turned = ORIGIN, ORIGIN
         gap = self._gap(number)
         for moved, turning, gone in self._edges(number, time):
-            span = min(max(self._blend, self._time_for(moved.offset)), gap)
+            span = min(max(self._blend, self._time_for(moved.frame, moved.offset)), gap)
             if gone < span:
                 offset = add(offset, eased(moved, gone, span))
                 turned = add(turned, eased(turning, gone, span))
         return Pose(add(pose.place, offset), _turned(pose.turn, turned))
 
-    def _time_for(self, offset: Vec) -> float:
-        """Return the number of frames in which an offset is blended gently.
+    def _time_for(self, frame: int, offset: Vec) -> float:
+        """Return the number of frames in which an offset of the ankle is blended gently.
 
         The peak acceleration of a movement of minimum jerk is 10/√3 times its length over time
-        squared.
+        squared. A knee that is nearly straight moves farther than its ankle.
+
+        Args:
+            frame: The frame from which on it is blended.
+            offset: The offset there.
         """
-        return self._rate * sqrt(10.0 / sqrt(3.0) * length(offset) / (GENTLE * self._leg.length))
+        leg = self._leg
+        way = sub(rotate(self._pose(frame).turn, leg.ankle), leg.root(frame))
+        knees = [aside(length(at), leg.length) for at in (way, add(way, offset))]
+        far = max(length(offset), abs(knees[1] - knees[0]))
+        return self._rate * sqrt(10.0 / sqrt(3.0) * far / (GENTLE * leg.length))
+
+    def _time_to_roll(self, edge: Edge) -> float:
+        """Return the same for an offset of the rotation about the ball."""
+        lever = rotate(self._pose(edge.frame).turn, sub(self._leg.ankle, self._sole.ball))
+        return self._time_for(edge.frame, sub(rotate(quat_exp(edge.offset), lever), lever))
 
     def _reaching(self, time: float, given: Pose, foot: Pose) -> Pose:
         """Return a foot whose heel rises where the lock would extend its leg too far.
@@ -381,14 +395,16 @@ class Planted:
         gap = float(self._last + 1)
         if before is not None and after is not None:
             gap = float(after.part.first - before.part.last)
-        span = min(self._blend, gap)
+        edges: list[tuple[Edge, float]] = []
+        if before is not None:
+            edges.append((self._turn_edge(number, False), time - before.part.last))
+        if after is not None:
+            edges.append((self._turn_edge(number + 1, True), after.part.first - time))
         offset = ORIGIN
-        if before is not None and time - before.part.last < span:
-            edge = self._turn_edge(number, False)
-            offset = add(offset, eased(edge, time - before.part.last, span))
-        if after is not None and after.part.first - time < span:
-            edge = self._turn_edge(number + 1, True)
-            offset = add(offset, eased(edge, after.part.first - time, span))
+        for edge, gone in edges:
+            span = min(max(self._blend, self._time_to_roll(edge)), gap)
+            if gone < span:
+                offset = add(offset, eased(edge, gone, span))
         return _turned(given, offset)
 
     def _turn_edge(self, number: int, is_entry: bool) -> Edge:
