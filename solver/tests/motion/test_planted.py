@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import cos, sin
 
 import pytest
 from steps import UP, Steps, smoother, steps
@@ -10,7 +11,7 @@ from steps import UP, Steps, smoother, steps
 from fabrik_solver.core.vectors import Vec, add, length, quat_about, quat_angle, rotate, sub
 from fabrik_solver.motion.contacts import BALL, FLAT, Contact, Part, Thresholds, contacts_of
 from fabrik_solver.motion.knee import aside
-from fabrik_solver.motion.planted import FootLeg, Planted, Pose, Sole, sole_of
+from fabrik_solver.motion.planted import FootLeg, Planted, Pose, Sole, pivoted, sole_of
 
 
 def contacts_in(walk: Steps) -> list[Contact]:
@@ -169,6 +170,18 @@ def pose_on_ball(sole: Sole, raised: float) -> Pose:
     """A foot that stands on its ball, with its heel raised by an angle."""
     turn = quat_about((0.0, 1.0, 0.0), raised)
     return Pose(add((0.0, 0.0, 0.09), sub(sole.ball, rotate(turn, sole.ball))), turn)
+
+
+def test_foot_does_not_jump_where_turning_it_ceases_to_bring_it_nearer() -> None:
+    """As the hip passes the direction in which the ankle moves about the ball."""
+    sole = Sole((0.0, 0.0, -0.09), (0.13, 0.0, -0.09))
+    foot, places = Pose((0.0, 0.0, 0.09)), []
+    for i in range(601):
+        angle = 0.2 - 0.0025 * i
+        root = (0.9 * sin(angle), 0.0, 0.09 + 0.9 * cos(angle))
+        places.append(pivoted(foot, root, (0.0, 0.0, 0.0), sole, UP, 0.89).place)
+    assert length(sub(places[0], foot.place)) > 5e-3 and places[-1] == foot.place
+    assert max(length(sub(b, a)) for a, b in pairwise(places)) < 1e-3
 
 
 def test_foot_rolls_as_the_animation_does() -> None:

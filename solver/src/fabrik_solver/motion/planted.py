@@ -33,7 +33,7 @@ from ..core.vectors import (
     unit,
 )
 from .contacts import BALL, FLAT, HEEL, Contact, Part, level_of, mean, mean_turn, median_of
-from .easing import smoother
+from .easing import smooth, smoother
 from .knee import aside
 
 ROOM = 0.55
@@ -47,7 +47,7 @@ MOST_RISE = 0.5
 
 NEWTON, LEAST_GAIN = 4, 0.2
 """The number of Newton iterations for that angle, and the minimum share of the lever arm by which
-rotating the foot must shorten the leg."""
+rotating the foot must shorten the leg; from twice that on it is rotated as far as it takes."""
 
 WEIGHT = 0.02
 """How much shorter than straight a leg is whose foot counts half as much for the locked position as
@@ -465,7 +465,7 @@ def pivoted(foot: Pose, root: Vec, ankle: Vec, sole: Sole, up: Vec, apart: float
     """Return a foot whose ankle is at a distance from the hip joint, turned about its ball.
 
     The ball stays in place, as at heel off in walking. Where that hardly changes the distance, or
-    takes more than `MOST_RISE`, it is not reached.
+    takes more than `MOST_RISE`, it is not reached, and the less the less that changes it.
 
     Args:
         foot: The foot.
@@ -480,14 +480,16 @@ def pivoted(foot: Pose, root: Vec, ankle: Vec, sole: Sole, up: Vec, apart: float
     axis = unit(cross(lever, up))
     if axis is None or sole.heel == sole.ball:
         return foot
-    angle, turned, ball = 0.0, lever, sub(joint, lever)
-    for _ in range(NEWTON):
+    angle, turned, ball, least = 0.0, lever, sub(joint, lever), LEAST_GAIN * length(lever)
+    for number in range(NEWTON):
         way = sub(root, add(ball, turned))
         size = length(way)
         gain = dot(way, cross(axis, turned)) / size if size > 0.0 else 0.0
-        if not gain >= LEAST_GAIN * length(lever):  # Not a number either.
-            break
-        angle = min(max(-MOST_RISE, angle + (size - apart) / gain), MOST_RISE)
+        if number == 0:
+            if not gain >= least:  # Not a number either.
+                return foot
+            apart = size + smooth(gain / least - 1.0) * (apart - size)
+        angle = min(max(-MOST_RISE, angle + (size - apart) / max(gain, least)), MOST_RISE)
         turned = rotate(quat_about(axis, angle), lever)
     turn = quat_product(quat_about(axis, angle), foot.turn)
     return Pose(sub(add(ball, turned), rotate(turn, ankle)), turn)
