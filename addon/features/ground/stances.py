@@ -424,7 +424,7 @@ class Stances:
             time = shape.time_to_rise(height, self.probe.leg) * self.clip.contact_track.track.rate
             rise = max(frame - near, min(begin, frame - time), begin - late)
             fall = min(frame + near, max(end, frame + time), end + early)
-            arcs.append(shape.Arc(rise, frame, fall, height))
+            arcs.append(shape.arc_over(rise, frame, fall, height, time))
         return arcs
 
     def _look_between(self, needs: dict[int, Need], a: int, b: int) -> None:

@@ -15,6 +15,7 @@ from fabrik_solver.motion.easing import smoother
 from fabrik_solver.motion.ground import (
     Arc,
     CarriedLeg,
+    arc_over,
     averaged,
     bent_down,
     bent_up,
@@ -61,6 +62,31 @@ def test_lift_is_smooth_over_the_whole_swing() -> None:
     # That of the arc to the first obstacle alone, and of what comes right after the foot is lifted.
     assert max(bends) < 5.8 * 0.18 / (240 / 3) ** 2 + 2 * 5.8 * 0.02 / (240 / 12) ** 2
     assert heights[1] < 1e-3 and heights[-2] < 1e-3
+
+
+@given(shares, st.floats(0.01, 2.0), st.floats(0.0, 2.0))
+def test_arc_is_as_high_as_its_obstacle_where_that_is_passed(
+    passed: float, need: float, gentle: float
+) -> None:
+    arc = arc_over(0.0, passed, 1.0, need, gentle)
+    assert lift(passed, [arc]) == pytest.approx(need)
+    assert lift(0.0, [arc]) == lift(1.0, [arc]) == 0.0
+    assert need <= arc.height < 1.27 * need
+
+
+@pytest.mark.parametrize("passed", [0.2, 0.8])
+def test_foot_that_passes_an_edge_right_beside_its_contact_does_not_stop_above_it(
+    passed: float,
+) -> None:
+    """From there it would fall to the ground twice as fast."""
+    arc = arc_over(0.0, passed, 1.0, 0.15, 0.5)
+    heights = [lift(i / 240, [arc]) for i in range(241)]
+    bends = [abs(a - 2 * b + c) for a, b, c in zip(heights, heights[1:], heights[2:], strict=False)]
+    assert max(bends) * 240**2 < 0.6 * 10.0 / 3.0**0.5 * 0.15 / 0.2**2
+
+
+def test_arc_with_time_enough_is_highest_over_its_obstacle() -> None:
+    assert arc_over(0.0, 0.3, 1.0, 0.15, 0.3) == Arc(0.0, 0.3, 1.0, 0.15)
 
 
 def test_walls_and_overhangs_are_no_ground() -> None:

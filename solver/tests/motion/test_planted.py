@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import cos, sin
 
 import pytest
 from steps import UP, Steps, smoother, steps
 
-from fabrik_solver.core.vectors import Vec, add, length, quat_angle, rotate, sub
+from fabrik_solver.core.vectors import Vec, add, length, quat_about, quat_angle, rotate, sub
 from fabrik_solver.motion.contacts import BALL, FLAT, Contact, Part, Thresholds, contacts_of
-from fabrik_solver.motion.planted import FootLeg, Planted, Pose, Sole, sole_of
+from fabrik_solver.motion.knee import aside
+from fabrik_solver.motion.planted import FootLeg, Planted, Pose, Sole, pivoted, sole_of
 
 
 def contacts_in(walk: Steps) -> list[Contact]:
@@ -109,6 +111,77 @@ def test_foot_that_has_slid_far_comes_back_gently(rate: float, size: float) -> N
     assert places[end] < 0.08 and places[last] == pytest.approx(0.2)
     bends = [a - 2.0 * b + c for a, b, c in zip(places, places[1:], places[2:], strict=False)]
     assert max(map(abs, bends)) * rate * rate < 25.0
+
+
+@pytest.mark.parametrize("rate", [60.0, 120.0])
+@pytest.mark.parametrize("size", [0.01, 1.0])
+def test_straight_knee_is_let_go_as_gently_as_an_ankle(rate: float, size: float) -> None:
+    """It moves by 10 cm for the 3 cm of the ankle, and so takes longer."""
+    end, last = round(rate), round(2.0 * rate)
+
+    def pose(frame: int) -> Pose:
+        sunk = 0.03 * smoother(frame / end)
+        return Pose((0.0, 0.0, (0.09 - sunk) * size))
+
+    planted = Planted(
+        [Contact((Part(FLAT, 0, end),))],
+        lambda frame: frame == 0,
+        pose,
+        last + 1,
+        FootLeg(lambda _: (0.0, 0.0, 0.999 * size), (0.0, 0.0, 0.0), size),
+        UP,
+        Sole((0.0, 0.0, -0.09 * size), (0.1 * size, 0.0, -0.09 * size)),
+        rate,
+        0.1,
+    )
+    knees = [
+        aside(0.999 - (planted.at(frame, pose(frame)).place[2] - pose(frame).place[2]) / size, 1.0)
+        for frame in range(end, last + 1)
+    ]
+    assert knees[0] > 0.1 and knees[-1] == pytest.approx(aside(0.999, 1.0))
+    assert max(bends([(knee, 0.0, 0.0) for knee in knees], rate)) < 35.0
+
+
+@pytest.mark.parametrize("rate", [60.0, 120.0])
+def test_straight_knee_is_let_go_as_gently_where_the_foot_rolls(rate: float) -> None:
+    """Its heel, which the animation has raised by 2 cm, takes longer to rise from the floor."""
+    end, last = round(rate), round(2.0 * rate)
+    sole = Sole((0.0, 0.0, -0.09), (0.13, 0.0, -0.09))
+    raised = pose_on_ball(sole, 0.15)
+    planted = Planted(
+        [Contact((Part(FLAT, 0, end), Part(BALL, end + 1, last)))],
+        lambda frame: frame == 0,
+        lambda frame: raised if frame else pose_on_ball(sole, 0.0),
+        last + 1,
+        FootLeg(lambda _: (0.0, 0.0, 0.95), (0.0, 0.0, 0.0), 1.0),
+        UP,
+        sole,
+        rate,
+        0.05,
+    )
+    ankles = [planted.at(frame, raised).place for frame in range(end, last + 1)]
+    assert ankles[0][2] == pytest.approx(0.09) and ankles[-1][2] == pytest.approx(raised.place[2])
+    root = add(raised.place, (0.0, 0.0, 0.95))
+    knees = [aside(length(sub(root, ankle)), 1.0) for ankle in ankles]
+    assert max(bends([(knee, 0.0, 0.0) for knee in knees], rate)) < 35.0
+
+
+def pose_on_ball(sole: Sole, raised: float) -> Pose:
+    """A foot that stands on its ball, with its heel raised by an angle."""
+    turn = quat_about((0.0, 1.0, 0.0), raised)
+    return Pose(add((0.0, 0.0, 0.09), sub(sole.ball, rotate(turn, sole.ball))), turn)
+
+
+def test_foot_does_not_jump_where_turning_it_ceases_to_bring_it_nearer() -> None:
+    """As the hip passes the direction in which the ankle moves about the ball."""
+    sole = Sole((0.0, 0.0, -0.09), (0.13, 0.0, -0.09))
+    foot, places = Pose((0.0, 0.0, 0.09)), []
+    for i in range(601):
+        angle = 0.2 - 0.0025 * i
+        root = (0.9 * sin(angle), 0.0, 0.09 + 0.9 * cos(angle))
+        places.append(pivoted(foot, root, (0.0, 0.0, 0.0), sole, UP, 0.89).place)
+    assert length(sub(places[0], foot.place)) > 5e-3 and places[-1] == foot.place
+    assert max(length(sub(b, a)) for a, b in pairwise(places)) < 1e-3
 
 
 def test_foot_rolls_as_the_animation_does() -> None:

@@ -109,7 +109,7 @@ def test_neither_heel_nor_toes_are_in_the_ground(
             f"{1e3 * max(toes):.2f} mm in the ground, slide {1e3 * slide:.4f} mm"
         )
     assert len(places) == 7
-    assert slide < 1e-3  # The ankle gives a little to spare the knee.
+    assert slide < 1.5e-3  # The ankle gives a little to spare the knee.
     assert max(heels) < 1e-3
     assert max(toes) < 3e-3
 
@@ -354,7 +354,7 @@ def test_foot_clears_what_lies_between_two_frames() -> None:
         if -0.005 < foot(rig, "L").x - slat.location.x < 0.015:
             heights.append(foot(rig, "L").z)
     assert heights  # The ankle gives a little to spare the knee.
-    assert all(0.06 + ANKLE - 2e-4 < height < 0.06 + ANKLE + 0.01 for height in heights)
+    assert all(0.06 + ANKLE - 5e-4 < height < 0.06 + ANKLE + 0.01 for height in heights)
 
 
 def test_ground_is_looked_for_no_farther_than_asked() -> None:

@@ -124,15 +124,37 @@ class Arc(NamedTuple):
 
     Attributes:
         begin: The time at which the foot begins to rise.
-        top: The time at which it passes the obstacle.
+        top: The time at which it is highest.
         end: The time from which on it is where it would be without the obstacle.
-        height: By how much it would be too low; nothing is done below 0.
+        height: How high it is then; nothing is done below 0.
     """
 
     begin: float
     top: float
     end: float
     height: float
+
+
+def arc_over(begin: float, passed: float, end: float, height: float, gentle: float) -> Arc:
+    """Return an arc of a given height at the time at which a foot passes an obstacle.
+
+    Where little time is left to its end, or was since its beginning, it is highest on the other
+    side of the obstacle, which is passed at speed: half as much again of that time takes half of
+    the acceleration, for a top that is a quarter higher.
+
+    Args:
+        begin: The time at which the foot begins to rise.
+        passed: The time at which it passes the obstacle.
+        end: The time from which on it is where it would be without the obstacle.
+        height: By how much it would be too low.
+        gentle: The time in which it rises gently by that.
+    """
+    left, side = min((passed - begin, -1.0), (end - passed, 1.0))
+    far = end - begin - left
+    more = max(0.0, min(gentle - left, 0.5 * left, 0.5 * (far - left)))
+    if more <= 0.0:
+        return Arc(begin, passed, end, height)
+    return Arc(begin, passed - side * more, end, height / smoother(left / (left + more)))
 
 
 def lift(time: float, arcs: Sequence[Arc]) -> float:

@@ -11,7 +11,7 @@ from math import sqrt
 
 from .easing import smooth
 
-GIVE, LIFT = 0.0025, 12.0
+GIVE, LIFT = 0.006, 12.0
 """How far an ankle gives, in legs, to spare its knee that acceleration, in legs per second squared:
 that of gravity for a leg of 0.85 m."""
 

@@ -33,7 +33,8 @@ from ..core.vectors import (
     unit,
 )
 from .contacts import BALL, FLAT, HEEL, Contact, Part, level_of, mean, mean_turn, median_of
-from .easing import smoother
+from .easing import smooth, smoother
+from .knee import aside
 
 ROOM = 0.55
 """The share of the leg's remaining extension in the animation that a lock may use up."""
@@ -46,7 +47,7 @@ MOST_RISE = 0.5
 
 NEWTON, LEAST_GAIN = 4, 0.2
 """The number of Newton iterations for that angle, and the minimum share of the lever arm by which
-rotating the foot must shorten the leg."""
+rotating the foot must shorten the leg; from twice that on it is rotated as far as it takes."""
 
 WEIGHT = 0.02
 """How much shorter than straight a leg is whose foot counts half as much for the locked position as
@@ -244,19 +245,32 @@ class Planted:
         offset, turned = ORIGIN, ORIGIN
         gap = self._gap(number)
         for moved, turning, gone in self._edges(number, time):
-            span = min(max(self._blend, self._time_for(moved.offset)), gap)
+            span = min(max(self._blend, self._time_for(moved.frame, moved.offset)), gap)
             if gone < span:
                 offset = add(offset, eased(moved, gone, span))
                 turned = add(turned, eased(turning, gone, span))
         return Pose(add(pose.place, offset), _turned(pose.turn, turned))
 
-    def _time_for(self, offset: Vec) -> float:
-        """Return the number of frames in which an offset is blended gently.
+    def _time_for(self, frame: int, offset: Vec) -> float:
+        """Return the number of frames in which an offset of the ankle is blended gently.
 
         The peak acceleration of a movement of minimum jerk is 10/√3 times its length over time
-        squared.
+        squared. A knee that is nearly straight moves farther than its ankle.
+
+        Args:
+            frame: The frame from which on it is blended.
+            offset: The offset there.
         """
-        return self._rate * sqrt(10.0 / sqrt(3.0) * length(offset) / (GENTLE * self._leg.length))
+        leg = self._leg
+        way = sub(rotate(self._pose(frame).turn, leg.ankle), leg.root(frame))
+        knees = [aside(length(at), leg.length) for at in (way, add(way, offset))]
+        far = max(length(offset), abs(knees[1] - knees[0]))
+        return self._rate * sqrt(10.0 / sqrt(3.0) * far / (GENTLE * leg.length))
+
+    def _time_to_roll(self, edge: Edge) -> float:
+        """Return the same for an offset of the rotation about the ball."""
+        lever = rotate(self._pose(edge.frame).turn, sub(self._leg.ankle, self._sole.ball))
+        return self._time_for(edge.frame, sub(rotate(quat_exp(edge.offset), lever), lever))
 
     def _reaching(self, time: float, given: Pose, foot: Pose) -> Pose:
         """Return a foot whose heel rises where the lock would extend its leg too far.
@@ -381,14 +395,16 @@ class Planted:
         gap = float(self._last + 1)
         if before is not None and after is not None:
             gap = float(after.part.first - before.part.last)
-        span = min(self._blend, gap)
+        edges: list[tuple[Edge, float]] = []
+        if before is not None:
+            edges.append((self._turn_edge(number, False), time - before.part.last))
+        if after is not None:
+            edges.append((self._turn_edge(number + 1, True), after.part.first - time))
         offset = ORIGIN
-        if before is not None and time - before.part.last < span:
-            edge = self._turn_edge(number, False)
-            offset = add(offset, eased(edge, time - before.part.last, span))
-        if after is not None and after.part.first - time < span:
-            edge = self._turn_edge(number + 1, True)
-            offset = add(offset, eased(edge, after.part.first - time, span))
+        for edge, gone in edges:
+            span = min(max(self._blend, self._time_to_roll(edge)), gap)
+            if gone < span:
+                offset = add(offset, eased(edge, gone, span))
         return _turned(given, offset)
 
     def _turn_edge(self, number: int, is_entry: bool) -> Edge:
@@ -449,7 +465,7 @@ def pivoted(foot: Pose, root: Vec, ankle: Vec, sole: Sole, up: Vec, apart: float
     """Return a foot whose ankle is at a distance from the hip joint, turned about its ball.
 
     The ball stays in place, as at heel off in walking. Where that hardly changes the distance, or
-    takes more than `MOST_RISE`, it is not reached.
+    takes more than `MOST_RISE`, it is not reached, and the less the less that changes it.
 
     Args:
         foot: The foot.
@@ -464,14 +480,16 @@ def pivoted(foot: Pose, root: Vec, ankle: Vec, sole: Sole, up: Vec, apart: float
     axis = unit(cross(lever, up))
     if axis is None or sole.heel == sole.ball:
         return foot
-    angle, turned, ball = 0.0, lever, sub(joint, lever)
-    for _ in range(NEWTON):
+    angle, turned, ball, least = 0.0, lever, sub(joint, lever), LEAST_GAIN * length(lever)
+    for number in range(NEWTON):
         way = sub(root, add(ball, turned))
         size = length(way)
         gain = dot(way, cross(axis, turned)) / size if size > 0.0 else 0.0
-        if not gain >= LEAST_GAIN * length(lever):  # Not a number either.
-            break
-        angle = min(max(-MOST_RISE, angle + (size - apart) / gain), MOST_RISE)
+        if number == 0:
+            if not gain >= least:  # Not a number either.
+                return foot
+            apart = size + smooth(gain / least - 1.0) * (apart - size)
+        angle = min(max(-MOST_RISE, angle + (size - apart) / max(gain, least)), MOST_RISE)
         turned = rotate(quat_about(axis, angle), lever)
     turn = quat_product(quat_about(axis, angle), foot.turn)
     return Pose(sub(add(ball, turned), rotate(turn, ankle)), turn)
