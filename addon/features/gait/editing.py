@@ -17,7 +17,7 @@ from ...blender.character import (
     generated_character,
     standing_character,
 )
-from ...blender.errors import ProblemError
+from ...blender.errors import ProblemError, listed
 from ...blender.messages import msg
 from ...blender.rigify import ORIGINAL, fk_switch, use_fk
 from ...blender.session import part
@@ -84,13 +84,13 @@ class AddedGait(NamedTuple):
         gait: The walk.
         made: The number of new constraints.
         is_switched: Whether the limbs of a generated rig were switched to FK.
-        missing: A sentence on recognized legs without feet, empty if there are none.
+        notes: Sentences on recognized legs without feet, and on what stands beside the legs.
     """
 
     gait: FabrikGait
     made: int
     is_switched: bool
-    missing: str
+    notes: list[str]
 
 
 def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> AddedGait:
@@ -161,7 +161,22 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> AddedGait:
     if trunk:
         controls = [rig.names[leg.bones[0]] for leg in legs]
         use_fk(armature, {fk_switch(armature, control) for control in controls} - {""})
-    return AddedGait(gait, len(made), bool(trunk), "" if tips else bare_limbs(character))
+    notes = [] if tips else [bare_limbs(character), _not_walking(rig, character, legs)]
+    return AddedGait(gait, len(made), bool(trunk), [note for note in notes if note])
+
+
+def _not_walking(rig: Skeleton, character: Character, legs: Sequence[_NewLeg]) -> str:
+    """Return in a sentence what stands on the ground beside the legs, empty if nothing does."""
+    walking = {rig.names[i] for i in rig.below({leg.bones[0] for leg in legs})}
+    ends = [character.names[i] for i in character.anatomy.standing]
+    if not (others := [name for name in ends if name not in walking]):
+        return ""
+    return msg(
+        "Only {count} legs walk, but the ground is reached by {bones} as well: if these are legs, "
+        "select the last bones of all legs in Pose Mode, and add the walk again",
+        count=len(legs),
+        bones=listed(others),
+    )
 
 
 def _legs(rig: Skeleton, tips: Sequence[str]) -> tuple[Character, list[_NewLeg], list[int]]:

@@ -344,3 +344,239 @@ def test_what_is_no_figure_has_no_limbs(count: int) -> None:
     anatomy = recognize(bones)
     assert (anatomy.limbs, anatomy.hips, anatomy.is_sure) == ((), -1, False)
     assert anatomy.front == (0.0, -1.0, 0.0)
+
+
+def line(parent: str, names: str, *heads: Vec) -> list[Joint]:
+    """Return a chain of joints below a parent."""
+    known = names.split()
+    return list(zip(known, [parent, *known], heads, strict=False))
+
+
+THINGS: dict[str, list[Joint]] = {
+    "pigtails": both(
+        line(
+            "head",
+            "a b c d",
+            (0.08, 0.06, 1.72),
+            (0.14, 0.1, 1.6),
+            (0.16, 0.12, 1.35),
+            (0.16, 0.13, 1.1),
+        )
+    ),
+    "ponytail": line(
+        "head", "e f g h", (0.0, 0.08, 1.75), (0.0, 0.14, 1.68), (0.0, 0.16, 1.45), (0.0, 0.16, 1.2)
+    ),
+    "skirt": both(
+        line("hips", "i j k", (0.14, -0.06, 0.95), (0.2, -0.1, 0.7), (0.24, -0.12, 0.45))
+        + line("hips", "m n o", (0.14, 0.1, 0.95), (0.2, 0.14, 0.7), (0.24, 0.18, 0.45))
+    ),
+    "gown": both(
+        line(
+            "hips",
+            "p q s t",
+            (0.14, -0.06, 0.95),
+            (0.2, -0.1, 0.6),
+            (0.24, -0.12, 0.3),
+            (0.26, -0.14, 0.03),
+        )
+    ),
+    "cape": both(
+        line(
+            "chest",
+            "u v w x",
+            (0.12, 0.12, 1.42),
+            (0.18, 0.16, 1.1),
+            (0.2, 0.2, 0.7),
+            (0.22, 0.24, 0.3),
+        )
+    )
+    + line(
+        "chest",
+        "aa ab ac ad",
+        (0.0, 0.12, 1.42),
+        (0.0, 0.18, 1.1),
+        (0.0, 0.22, 0.7),
+        (0, 0.26, 0.3),
+    ),
+    "train": both(
+        line(
+            "chest",
+            "ba bb bc bd",
+            (0.12, 0.12, 1.42),
+            (0.18, 0.16, 1.1),
+            (0.2, 0.2, 0.6),
+            (0.22, 0.24, 0.02),
+        )
+    ),
+    "wings": both(
+        line(
+            "chest",
+            "ca cb cc cd",
+            (0.06, 0.12, 1.4),
+            (0.5, 0.3, 1.7),
+            (1.0, 0.4, 1.6),
+            (1.5, 0.4, 1.4),
+        )
+        + line("cc", "da db", (1.1, 0.45, 1.2), (1.2, 0.5, 0.9))
+    ),
+    "tail": line(
+        "hips", "ea eb ec ed", (0.0, 0.1, 0.95), (0.0, 0.4, 0.7), (0.0, 0.7, 0.4), (0.0, 1.1, 0.1)
+    ),
+    "sword": line(
+        "hand.R", "fa fb fc", (-0.8, -0.03, 1.44), (-0.8, -0.5, 1.44), (-0.8, -1.2, 1.44)
+    ),
+}
+"""What a figure wears or bears that is neither trunk nor limb. The sword is in one hand."""
+THINGS["all"] = [joint for joints in THINGS.values() for joint in joints]
+THINGS["nothing"] = []
+
+
+@pytest.mark.parametrize("known", ["nothing", "number", "side"])
+@pytest.mark.parametrize("has_fingers", [True, False])
+@pytest.mark.parametrize("thing", THINGS)
+def test_what_a_figure_wears_is_neither_limb_nor_head_whatever_its_name(
+    thing: str, has_fingers: bool, known: str
+) -> None:
+    fingers = () if has_fingers else ("finger", "thumb")
+    joints = [one for one in HUMAN if not one[0].startswith(fingers or "-")] + THINGS[thing]
+    bones = [
+        bone._replace(
+            name=""
+            if known == "nothing"
+            else f"Bone.{i:03}"
+            if known == "number" or joints[i][0][-2:] not in (".L", ".R")
+            else f"Bone{'abcdefghijkmnopqstuvwxyz'[sum(map(ord, joints[i][0][:-2])) % 24]}"
+            + joints[i][0][-2:]
+        )
+        for i, bone in enumerate(bones_of(joints))
+    ]
+    anatomy = recognize(bones)
+    assert told(joints, anatomy.limbs) == HUMAN_LIMBS
+    assert joints[anatomy.head][0] == "head"
+
+
+HUSKY: list[Joint] = [
+    ("Root", "", (0.0, 0.0, 0.0)),
+    *line("Root", "Body Torso Torso2", (0.0, 0.35, 0.62), (0.0, 0.0, 0.6), (0.0, -0.22, 0.6)),
+    *line("Torso2", "Neck Head Snout", (0.0, -0.38, 0.68), (0.0, -0.5, 0.84), (0.0, -0.62, 0.82)),
+    *line("Body", "Tail1 Tail2 Tail3", (0.0, 0.4, 0.64), (0.0, 0.52, 0.72), (0.0, 0.55, 0.84)),
+    *both(
+        [
+            *line(
+                "Head", "Ear Ear2 Ear3", (0.05, -0.48, 0.9), (0.07, -0.46, 0.98), (0.08, -0.45, 1)
+            ),
+            *line("Torso2", "FrontShoulder FrontLeg", (0.06, -0.26, 0.58), (0.09, -0.22, 0.4)),
+            *line("FrontLeg", "FrontLowerLeg FrontFoot", (0.09, -0.2, 0.22), (0.09, -0.22, 0.05)),
+            ("FrontToe", "FrontFoot", (0.09, -0.28, 0.01)),
+            *line("Body", "BackShoulder BackLeg", (0.05, 0.34, 0.58), (0.09, 0.28, 0.4)),
+            *line("BackLeg", "BackLowerLeg BackFoot", (0.09, 0.4, 0.24), (0.09, 0.37, 0.05)),
+            ("BackToe", "BackFoot", (0.09, 0.31, 0.01)),
+        ]
+    ),
+]
+
+STAG: list[Joint] = [
+    ("Root", "", (0.0, 0.0, 0.0)),
+    *line("Root", "Hips Spine Chest", (0.0, 0.5, 1.2), (0.0, 0.1, 1.2), (0.0, -0.35, 1.2)),
+    *line("Chest", "Neck Head Jaw", (0.0, -0.55, 1.45), (0.0, -0.7, 1.8), (0.0, -0.8, 1.74)),
+    *line("Hips", "Tail1 Tail2", (0.0, 0.6, 1.2), (0.0, 0.7, 1.12)),
+    *both(
+        [
+            *line("Head", "Antler Antler2", (0.06, -0.66, 1.9), (0.25, -0.55, 2.15)),
+            *line("Antler2", "Antler3 Antler4", (0.4, -0.6, 2.45), (0.42, -0.7, 2.7)),
+            *line(
+                "Head", "Ear Ear2 Ear3", (0.08, -0.64, 1.86), (0.16, -0.62, 1.9), (0.22, -0.6, 1.9)
+            ),
+            *line("Chest", "Shoulder FrontUpperLeg", (0.1, -0.4, 1.1), (0.14, -0.36, 0.85)),
+            *line(
+                "FrontUpperLeg", "FrontLowerLeg FrontHoof", (0.14, -0.34, 0.45), (0.14, -0.36, 0.1)
+            ),
+            ("FrontHoofTip", "FrontHoof", (0.14, -0.42, 0.02)),
+            *line(
+                "Hips", "Thigh Shin Cannon", (0.1, 0.45, 1.1), (0.14, 0.35, 0.8), (0.14, 0.55, 0.5)
+            ),
+            *line("Cannon", "BackHoof BackHoofTip", (0.14, 0.5, 0.1), (0.14, 0.43, 0.02)),
+        ]
+    ),
+]
+
+RAPTOR: list[Joint] = [
+    ("Root", "", (0.0, 0.0, 0.0)),
+    *line("Root", "Hips Spine Chest", (0.0, 0.1, 1.1), (0.0, -0.2, 1.15), (0.0, -0.5, 1.25)),
+    *line("Chest", "Neck Neck2 Head", (0.0, -0.7, 1.4), (0.0, -0.8, 1.6), (0.0, -0.9, 1.75)),
+    *line("Hips", "Tail1 Tail2 Tail3", (0.0, 0.4, 1.15), (0.0, 0.8, 1.2), (0.0, 1.6, 1.3)),
+    *both(
+        [
+            *line("Chest", "UpperArm LowerArm", (0.1, -0.52, 1.1), (0.16, -0.5, 0.95)),
+            *line("LowerArm", "Hand Finger", (0.16, -0.66, 0.88), (0.16, -0.74, 0.82)),
+            *line(
+                "Hips",
+                "Thigh Shin Cannon",
+                (0.12, 0.1, 1.05),
+                (0.16, -0.1, 0.65),
+                (0.16, 0.2, 0.35),
+            ),
+            *line("Cannon", "Foot Toe", (0.16, 0.05, 0.05), (0.16, -0.15, 0.02)),
+        ]
+    ),
+]
+
+STEGOSAURUS: list[Joint] = [
+    ("Root", "", (0.0, 0.0, 0.0)),
+    *line("Root", "Hips Spine Chest", (0.0, 0.6, 1.6), (0.0, 0.1, 1.7), (0.0, -0.5, 1.3)),
+    *line("Chest", "Neck Head", (0.0, -0.9, 1.0), (0.0, -1.3, 0.9)),
+    *line("Hips", "Tail1 Tail2 Tail3", (0.0, 0.9, 1.5), (0.0, 1.5, 1.3), (0.0, 2.1, 1.2)),
+    *both(
+        [
+            *line(
+                "Spine", "Plate Plate2 Plate3", (0.1, 0.1, 1.9), (0.15, 0.1, 2.4), (0.18, 0.1, 2.7)
+            ),
+            *line(
+                "Tail3", "Spike Spike2 Spike3", (0.1, 2.1, 1.25), (0.3, 2.2, 1.35), (0.5, 2.3, 1.4)
+            ),
+            *line("Chest", "FrontUpperLeg FrontLowerLeg", (0.3, -0.55, 1.1), (0.36, -0.45, 0.65)),
+            *line("FrontLowerLeg", "FrontFoot FrontToe", (0.36, -0.55, 0.15), (0.36, -0.65, 0.02)),
+            *line("Hips", "BackUpperLeg BackLowerLeg", (0.3, 0.6, 1.45), (0.38, 0.5, 0.8)),
+            *line("BackLowerLeg", "BackFoot BackToe", (0.38, 0.65, 0.18), (0.38, 0.5, 0.02)),
+        ]
+    ),
+]
+
+ANIMALS: dict[str, tuple[list[Joint], dict[str, str]]] = {
+    "husky": (HUSKY, {"FrontFoot": "LEG", "BackFoot": "LEG"}),
+    "raptor": (RAPTOR, {"Hand": "ARM", "Foot": "LEG"}),
+    "stag": (STAG, {"FrontHoof": "LEG", "BackHoof": "LEG"}),
+    "stegosaurus": (STEGOSAURUS, {"FrontFoot": "LEG", "BackFoot": "LEG"}),
+}
+"""Animals in the manner of those for games, and the ends of their limbs."""
+
+
+@pytest.mark.parametrize("nameless", [False, True])
+@pytest.mark.parametrize("name", ANIMALS)
+def test_limbs_of_animals_are_told_from_ears_antlers_plates_and_spikes(
+    name: str, nameless: bool
+) -> None:
+    joints, ends = ANIMALS[name]
+    anatomy = recognize(bones_of(joints, nameless=nameless))
+    assert {joints[limb.end][0][:-2]: limb.kind for limb in anatomy.limbs} == ends
+    assert len(anatomy.limbs) == 4 and joints[anatomy.head][0] == "Head"
+    assert anatomy.sureness > 0.8 and not anatomy.missing() and not anatomy.standing
+
+
+def test_legs_of_a_nameless_animal_whose_paws_are_elsewhere_are_legs_without_feet() -> None:
+    wolf = recognize(short(bones_of(WOLF, nameless=True)))
+    assert {WOLF[limb.end][0][:-2]: limb.kind for limb in wolf.limbs} == {
+        "FrontLowerLeg": "LEG",
+        "BackLowerLeg": "LEG",
+    }
+    assert wolf.missing() == ["FEET"]
+    assert "LEGS" in recognize(short(bones_of(TREX, nameless=True))).missing()
+
+
+def test_what_stands_beside_the_legs_is_told() -> None:
+    """Such as forelegs of which one has lost a bone."""
+    joints = [joint for joint in STAG if not joint[0].startswith(("FrontHoof", "FrontLowerLeg.R"))]
+    joints.append(("FrontLowerLeg.L2", "FrontLowerLeg.L", (0.14, -0.36, 0.02)))
+    anatomy = recognize(bones_of(joints, nameless=True))
+    assert {joints[limb.end][0][:-2] for limb in anatomy.limbs} == {"BackHoof"}
+    assert [joints[i][0] for i in anatomy.standing] == ["FrontLowerLeg.L2"]

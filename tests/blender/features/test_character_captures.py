@@ -37,6 +37,7 @@ def check(name: str, character: Character, front: Vector) -> None:
     assert ("HEAD", names[anatomy.head]) in [part[:2] for part in parts]
     assert character.front.dot(front) > 0.98
     assert character.frame is not None and 1.4 < character.size < 1.9
+    assert not anatomy.standing
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -298,5 +299,5 @@ def test_characters_of_others_are_recognized(name: str) -> None:
     kinds, lefts, missing = OTHERS[name]
     assert sorted(limb.kind for limb in anatomy.limbs) == kinds
     found = {character.names[limb.bones[0]] for limb in anatomy.limbs if limb.side > 0}
-    assert (found, anatomy.missing()) == (lefts, missing)
+    assert (found, anatomy.missing(), anatomy.standing) == (lefts, missing, ())
     assert "head" in character.names[anatomy.head].lower()

@@ -185,6 +185,24 @@ def warnings(capfd: pytest.CaptureFixture[str], call) -> str:
     return capfd.readouterr().out
 
 
+def test_what_stands_beside_recognized_legs_is_said(empty_file: None, capfd) -> None:
+    """Forelegs without names, of which one has lost most of its bones."""
+    rig = make_quadruped()
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = rig.data.edit_bones
+    for name in ("Toe.F.R", "Paw.F.R", "Leg 2.F.R", "Leg 1.F.R"):
+        bones.remove(bones[name])
+    for name in ("Leg 0.F.L", "Leg 1.F.L", "Leg 2.F.L", "Paw.F.L", "Toe.F.L", "Leg 0.F.R"):
+        bones[name].name = name.replace(".", "")
+    bpy.ops.object.mode_set(mode="OBJECT")
+    make_floor()
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    assert {leg.constraint for leg in rig.fabrik.gaits[0].legs} == {"Paw.H.L", "Paw.H.R"}
+    assert (
+        "Only 2 legs walk, but the ground is reached by “ToeFL” as well" in capfd.readouterr().out
+    )
+
+
 def test_what_keeps_legs_from_walking_is_said_at_once(empty_file: None, capfd) -> None:
     rig = make_quadruped()
     make_floor()
