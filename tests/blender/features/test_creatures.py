@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import bpy
 import pytest
+from characters import ANIMALS, make_animal
 from creatures import ANKLE, FEET, make_quadruped
 from mathutils import Matrix, Vector
 from rigs import (
@@ -183,6 +184,23 @@ def warnings(capfd: pytest.CaptureFixture[str], call) -> str:
     capfd.readouterr()
     assert call() == {"FINISHED"}
     return capfd.readouterr().out
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+@pytest.mark.parametrize("name", ANIMALS)
+def test_animals_walk_on_all_their_legs(empty_file: None, capfd, name: str, is_named: bool) -> None:
+    rig = make_animal(name, is_named)
+    joints, ends = ANIMALS[name]
+    make_floor()
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    said = capfd.readouterr().out
+    assert "Only" not in said and "No hand or foot" not in said
+    legs = [rig.fabrik.constraints[leg.constraint].bone for leg in rig.fabrik.gaits[0].legs]
+    names = [joint for joint, *_ in joints]
+    if not is_named:
+        legs = [names[int(leg[5:])] for leg in legs]
+    assert {leg[:-2] for leg in legs} == {end for end, kind in ends.items() if kind == "LEG"}
+    assert len(legs) == 2 * [*ends.values()].count("LEG")
 
 
 def test_what_stands_beside_recognized_legs_is_said(empty_file: None, capfd) -> None:
