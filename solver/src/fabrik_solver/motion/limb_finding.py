@@ -247,11 +247,11 @@ def _hanging(pairs: Sequence[tuple[_Chain, _Chain]], kinds: Sequence[str]) -> li
     Without feet they hang beside legs on the same bone, or above these on an upright trunk.
     """
     legs = [k for k, kind in enumerate(kinds) if kind == "LEG"]
-    sure = [k for k in legs if pairs[k][0].kind == "LEG" or pairs[k][0].is_flat()]
+    sure = {k for k in legs if any([chain.kind == "LEG" or chain.is_flat() for chain in pairs[k]])}
     return [
         k
         for k in legs
-        if not (pairs[k][0].kind or pairs[k][1].kind or pairs[k][0].is_flat())
+        if k not in sure
         and any(
             pairs[k][0].trunk == pairs[j][0].trunk or not _stand(pairs[k][0], pairs[j][0])
             for j in sure
@@ -300,21 +300,32 @@ def _arms(pairs: Sequence[tuple[_Chain, _Chain]], bearing: set[int]) -> list[tup
 
 def _twins(chains: Sequence[_Chain]) -> list[tuple[_Chain, _Chain]]:
     """Return pairs of chains on either side of a bone: by their names, else by their lengths."""
-    pairs: list[tuple[_Chain, _Chain]] = []
+    lefts = [chain for chain in chains if chain.side > 0]
     rights = [chain for chain in chains if chain.side < 0]
-    for left in [chain for chain in chains if chain.side > 0]:
-        matches = [right for right in rights if right.trunk == left.trunk]
-        twin = min(matches, key=lambda right: _difference(left, right), default=None)
-        if twin is not None and _difference(left, twin) < UNLIKE:
-            rights.remove(twin)
-            pairs.append((left, twin))
-    return pairs
+    alike = sorted(
+        [
+            (_difference(left, right), i, j)
+            for i, left in enumerate(lefts)
+            for j, right in enumerate(rights)
+            if left.trunk == right.trunk
+        ]
+    )
+    twins: dict[int, int] = {}
+    for difference, i, j in alike:
+        if difference < UNLIKE and i not in twins and j not in twins.values():
+            twins[i] = j
+    return [(lefts[i], rights[j]) for i, j in sorted(twins.items())]
 
 
 def _difference(a: _Chain, b: _Chain) -> float:
-    """Return how different chains are: negative if they have the same name."""
+    """Return how different chains are: negative if they have the same name.
+
+    They may be alike up to the hand only, of which one carries something: then others that are
+    wholly alike come first.
+    """
     stems = a.figure.names.stems
-    share = min(_unlikeness(a.heads, b.heads), _unlikeness(a.heads[:LIMB], b.heads[:LIMB]))
+    whole = _unlikeness(a.heads, b.heads)
+    share = min(whole, 0.5 * UNLIKE + _unlikeness(a.heads[:LIMB], b.heads[:LIMB]))
     has_name = bool(stems[a.path[0]]) and a.figure.evidence == "NAMES"
     return share - 2.0 if has_name and stems[a.path[0]] == stems[b.path[0]] else share
 
