@@ -72,6 +72,21 @@ class Character(NamedTuple):
         return nearest_axis(self.front, [name for name in AXES if name[-1] != self.up_axis[-1]])
 
 
+def standing_frames(foot: Iterable[str], up: Vector, clip: Clip) -> list[float]:
+    """Return the frames of a clip, first that at which a foot stands: its joints are lowest there.
+
+    Args:
+        foot: The names of its bones.
+        up: The direction up, in armature space.
+        clip: The clip.
+    """
+    names = [*foot]
+    return sorted(
+        clip.frames,
+        key=lambda frame: sum(clip.matrices(frame)[name].translation.dot(up) for name in names),
+    )
+
+
 PARTS: Final = {"LEGS": msg("pairs of legs"), "ARMS": msg("pairs of arms"), "HEAD": msg("a head")}
 """The parts that a character may lack."""
 

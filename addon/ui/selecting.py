@@ -34,10 +34,12 @@ def select_alone(context: bpy.types.Context, handles: Sequence[Handle]) -> None:
 
 
 def is_clickable(ob: bpy.types.Object, name: str) -> bool:
-    """Return whether a bone is shown; an object without a bone is."""
+    """Return whether a bone is shown; an object without a bone is, and one that is gone is not."""
     if not name:
         return True
-    posed = pose_bones(ob)[name]
+    posed: Any = pose_bones(ob).get(name)
+    if posed is None:
+        return False
     # Since 5.0 pose bones are hidden in Pose Mode, before that their bones.
     owner: Any = posed if hasattr(posed, "hide") else posed.bone
     homes = posed.bone.collections

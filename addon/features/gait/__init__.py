@@ -4,10 +4,10 @@ from ...plan.registry import Feature
 from ...settings.definitions import BROWSING, OVERRIDABLE, ItemList, defined
 from . import operators
 from .body import bodies_of
-from .settings import FabrikGait, FabrikGaitLeg, legs_of_walks
+from .settings import FabrikGait, FabrikGaitLeg, FabrikGaitStand, legs_of_walks
 
 FEATURE = Feature(
-    groups=(FabrikGaitLeg, FabrikGait),
+    groups=(FabrikGaitLeg, FabrikGaitStand, FabrikGait),
     armature={
         "gaits": (
             ItemList[FabrikGait],

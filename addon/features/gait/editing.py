@@ -17,7 +17,7 @@ from ...blender.character import (
     generated_character,
     standing_character,
 )
-from ...blender.errors import ProblemError
+from ...blender.errors import ProblemError, listed
 from ...blender.messages import msg
 from ...blender.rigify import ORIGINAL, fk_switch, use_fk
 from ...blender.session import part
@@ -31,6 +31,7 @@ from ...plan.registry import MOTIONS
 from ...settings.properties import free_name, settings
 from .gait_plan import plans_of
 from .settings import FabrikGait, gait_settings
+from .standing import Stand, stand_of
 
 
 def active_gait(armature: bpy.types.Object) -> FabrikGait | None:
@@ -83,13 +84,13 @@ class AddedGait(NamedTuple):
         gait: The walk.
         made: The number of new constraints.
         is_switched: Whether the limbs of a generated rig were switched to FK.
-        missing: A sentence on recognized legs without feet, empty if there are none.
+        notes: Sentences on recognized legs without feet, and on what stands beside the legs.
     """
 
     gait: FabrikGait
     made: int
     is_switched: bool
-    missing: str
+    notes: list[str]
 
 
 def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> AddedGait:
@@ -126,17 +127,22 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> AddedGait:
     before, shown = len(fabrik.constraints), fabrik.active_index
     made: list[bpy.types.Object] = []
     try:
-        names = [_constraint(armature, rig, leg, made) for leg in legs]
+        stand = stand_of(rig, character, body, legs)
+        names = [_constraint(armature, rig, leg, stand, made) for leg in legs]
         title = free_name(armature, "Walk", "gaits")
         gait = gait_settings(armature).gaits.add()
         gait.name = title
         gait.body = rig.names[body] if body >= 0 else ""
         gait.up_axis, gait.front_axis = character.up_axis, character.front_axis
-        floor = _floor(rig, character, legs)
+        for bone, matrix in stand.matrices.items():
+            one = gait.stand.add()
+            one.name, one.matrix = bone, matrix
+        floor = _floor(rig, character, legs, stand)
         for leg, name in zip(legs, names, strict=True):
             _append(armature, gait, name)
+            gait.legs[-1].offset = vector(stand.offsets.get(rig.names[leg.tip], Vector()))
             if leg.foot >= 0 or trunk:
-                high = character.up.dot(_end(rig, leg)) - floor
+                high = character.up.dot(_end(rig, leg, stand)) - floor
                 gait.legs[-1].height = max(0.0, high)
         editing.changed(armature)
         planner.current()
@@ -155,7 +161,22 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> AddedGait:
     if trunk:
         controls = [rig.names[leg.bones[0]] for leg in legs]
         use_fk(armature, {fk_switch(armature, control) for control in controls} - {""})
-    return AddedGait(gait, len(made), bool(trunk), "" if tips else bare_limbs(character))
+    notes = [] if tips else [bare_limbs(character), _not_walking(rig, character, legs)]
+    return AddedGait(gait, len(made), bool(trunk), [note for note in notes if note])
+
+
+def _not_walking(rig: Skeleton, character: Character, legs: Sequence[_NewLeg]) -> str:
+    """Return in a sentence what stands on the ground beside the legs, empty if nothing does."""
+    walking = {rig.names[i] for i in rig.below({leg.bones[0] for leg in legs})}
+    ends = [character.names[i] for i in character.anatomy.standing]
+    if not (others := [name for name in ends if name not in walking]):
+        return ""
+    return msg(
+        "Only {count} legs walk, but the ground is reached by {bones} as well: if these are legs, "
+        "select the last bones of all legs in Pose Mode, and add the walk again",
+        count=len(legs),
+        bones=listed(others),
+    )
 
 
 def _legs(rig: Skeleton, tips: Sequence[str]) -> tuple[Character, list[_NewLeg], list[int]]:
@@ -176,12 +197,6 @@ def _legs(rig: Skeleton, tips: Sequence[str]) -> tuple[Character, list[_NewLeg],
 def _recognized(rig: Skeleton) -> tuple[Character, list[_NewLeg]]:
     """Return the character of an armature, and its legs if it stands upright in the world."""
     character = character_of(rig.object)
-    if not character.has_rest_pose:
-        raise ProblemError(
-            "The rest pose of “{armature}” does not stand: pose it so that it does, and apply that "
-            "as its rest pose",
-            armature=rig.object.name,
-        )
     names = character.names
     legs = [
         _NewLeg(
@@ -194,7 +209,7 @@ def _recognized(rig: Skeleton) -> tuple[Character, list[_NewLeg]]:
     up = rig.object.matrix_world.to_3x3() @ character.up
     if up.z < UPRIGHT * up.length:
         legs = []
-    if not 2 <= len(legs) <= MOST_WALKING:
+    if character.has_rest_pose and not 2 <= len(legs) <= MOST_WALKING:
         standing = standing_character(rig.object)
         if crawler := crawler_legs(standing.bones):
             return standing, [_NewLeg([rig.index[names[bone]] for bone in leg]) for leg in crawler]
@@ -208,9 +223,10 @@ def _fk_legs(rig: Skeleton, generated: Character) -> list[_NewLeg]:
     return [_NewLeg(bones, foot) for bones, foot in chains if bones]
 
 
-def _end(rig: Skeleton, leg: _NewLeg) -> Vector:
-    """Return where a leg ends at rest, in armature space."""
-    return rig.rest(leg.foot).head_local if leg.foot >= 0 else rig.rest(leg.bones[-1]).tail_local
+def _end(rig: Skeleton, leg: _NewLeg, stand: Stand) -> Vector:
+    """Return where a leg ends as it stands, in armature space."""
+    bone = rig.rest(leg.tip)
+    return stand.shown_at(bone).translation if leg.foot >= 0 else bone.tail_local
 
 
 def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[_NewLeg]:
@@ -238,7 +254,11 @@ def _body(rig: Skeleton, legs: Sequence[_NewLeg], trunk: Sequence[int]) -> int:
 
 
 def _constraint(
-    armature: bpy.types.Object, rig: Skeleton, leg: _NewLeg, made: list[bpy.types.Object]
+    armature: bpy.types.Object,
+    rig: Skeleton,
+    leg: _NewLeg,
+    stand: Stand,
+    made: list[bpy.types.Object],
 ) -> str:
     """Return the name of the constraint of a leg, which is added if there is none."""
     ends = {rig.names[bone] for bone in (leg.tip, leg.bones[-1])}
@@ -247,7 +267,7 @@ def _constraint(
             return item.name
     tip, target = rig.names[leg.tip], None
     if leg.foot >= 0:
-        foot = armature.matrix_world @ rig.rest(leg.foot).matrix_local
+        foot = armature.matrix_world @ stand.shown_at(rig.rest(leg.foot))
         size = 0.25 * rig.rest(leg.bones[-1]).length * armature.matrix_world.median_scale
         size = beside_mesh(armature, tip, size)
         place = vector(foot.translation)
@@ -265,8 +285,8 @@ def _constraint(
     return item.name
 
 
-def _floor(rig: Skeleton, character: Character, legs: Sequence[_NewLeg]) -> float:
-    """Return the height of the ground in the rest pose, along the up axis of the armature.
+def _floor(rig: Skeleton, character: Character, legs: Sequence[_NewLeg], stand: Stand) -> float:
+    """Return the height of the ground that the legs stand on, along the up axis of the armature.
 
     It is that of the armature's origin if the feet rest a little above it, else of their lowest
     joint. Tails are not used, because importers have to guess those of last bones. If feet are no
@@ -275,7 +295,8 @@ def _floor(rig: Skeleton, character: Character, legs: Sequence[_NewLeg]) -> floa
     feet = [bone for leg in legs if leg.foot >= 0 for bone in rig.below({leg.foot})]
     if feet and "FEET" in character.anatomy.missing():
         feet = [*range(len(rig.names))]
-    low = min((character.up.dot(rig.rest(bone).head_local) for bone in feet), default=0.0)
+    places = [stand.shown_at(rig.rest(bone)).translation for bone in feet]
+    low = min((character.up.dot(place) for place in places), default=0.0)
     return 0.0 if 0.0 <= low <= SOLE * character.size else low
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
+
+from mathutils import Matrix
 
 from fabrik_solver import Frame, point_in
 from fabrik_solver.core.vectors import (
@@ -83,6 +86,7 @@ class GaitPlan:
             share of their length up to its tail.
         ground: The ground; empty until it is resolved.
         problem: Why it cannot work; empty if it can.
+        stand: The matrices of bones as they stand, where the rest pose does not.
     """
 
     rig: Skeleton
@@ -95,6 +99,12 @@ class GaitPlan:
     spine: dict[int, float] = field(default_factory=dict)
     ground: Ground = field(default_factory=lambda: Ground(()))
     problem: str = ""
+    stand: dict[int, Matrix] = field(default_factory=dict)
+
+    def at_rest(self, bone: int) -> Matrix:
+        """Return the matrix of a bone as it stands, in armature space."""
+        rest = self.rig.rest(bone)
+        return self.stand.get(bone, rest.matrix_local)
 
     @property
     def path(self) -> str:
@@ -206,6 +216,7 @@ def resolved_gait(
     try:
         check_choices(gait)
         plan.axes = _axes(gait.up_axis, gait.front_axis)
+        _resolve_stand(plan, gait)
         _resolve_body(plan, gait)
         _resolve_legs(plan, gait, chains)
         _check_others(plan, others)
@@ -243,12 +254,18 @@ def _axes(up_axis: str, front_axis: str) -> Mat3:
     return mat_from_columns(cross(ahead, up), ahead, up)
 
 
+def _resolve_stand(plan: GaitPlan, gait: FabrikGait) -> None:
+    for one in gait.stand:
+        with suppress(ProblemError):  # What needs a bone that is gone says so.
+            plan.stand[bone_index(plan.rig, one, "name")] = one.matrix
+
+
 def _resolve_body(plan: GaitPlan, gait: FabrikGait) -> None:
     if not gait.body:
         return
     rig = plan.rig
     plan.body = bone_index(rig, gait, "body")
-    matrix = rig.rest(plan.body).matrix_local
+    matrix = plan.at_rest(plan.body)
     plan.rest, plan.head = matrix3(matrix), vector(matrix.translation)
 
 
@@ -275,7 +292,7 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
             if not pairs
             else "A walk needs two legs or more: add another leg"
         )
-    rests = [_joints(chain) for chain, _ in pairs]
+    rests = [_joints(plan, chain) for chain, _ in pairs]
     feet = [
         add(joints[-1], vector(leg.offset)) for joints, (_, leg) in zip(rests, pairs, strict=True)
     ]
@@ -286,7 +303,7 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
     plan.spine = _spine(plan, [chain for chain, _ in pairs])
     for i, (chain, leg) in enumerate(pairs):
         height = max(0.0, leg.height)
-        axes = _foot_axes(chain)
+        axes = _foot_axes(plan, chain)
         spine = max([plan.spine.get(bone, 0.0) for bone in plan.rig.chain_up(chain.bones[0])])
         plan.legs.append(RestLeg(chain, rests[i], feet[i], height, axes, groups[i], spine))
 
@@ -367,18 +384,18 @@ def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
     return index
 
 
-def _joints(chain: ChainPlan) -> list[Vec]:
+def _joints(plan: GaitPlan, chain: ChainPlan) -> list[Vec]:
     """Return the joints of a leg at rest, in armature space."""
-    rig = chain.rig
-    heads = [vector(rig.rest(bone).head_local) for bone in chain.bones]
+    places = [plan.at_rest(bone) for bone in chain.bones]
+    heads = [vector(matrix.translation) for matrix in places]
     if chain.tip_bone < 0:
-        return [*heads, vector(rig.rest(chain.bones[-1]).tail_local)]
+        return [*heads, vector(plan.rig.rest(chain.bones[-1]).tail_local)]
     if chain.tip_bone in chain.bones:
         return heads
-    return [*heads, vector(rig.rest(chain.tip_bone).head_local)]
+    return [*heads, vector(plan.at_rest(chain.tip_bone).translation)]
 
 
-def _foot_axes(chain: ChainPlan) -> Mat3 | None:
+def _foot_axes(plan: GaitPlan, chain: ChainPlan) -> Mat3 | None:
     if not chain.has_hand:
         return None
-    return matrix3(chain.rig.rest(chain.bones[-1]).matrix_local)
+    return matrix3(plan.at_rest(chain.bones[-1]))

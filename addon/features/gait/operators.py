@@ -106,10 +106,10 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         armature = active_armature(context)
         self.refuse_controls(armature)
         start = len(settings(armature).constraints)
-        gait, made, is_switched, missing = add_gait(armature, _tips(context))
+        gait, made, is_switched, notes = add_gait(armature, _tips(context))
         name, count = gait.body, len(gait.legs)
         self._finish(context, armature, name, range(start, start + made))
-        self.warn(dict.fromkeys([*leg_notes(armature), *filter(None, [missing])]))
+        self.warn(dict.fromkeys([*leg_notes(armature), *notes]))
         if is_switched:
             say(self, "INFO", SWITCHED)
         body = msg("“{body}”", body=name) if name else msg("the armature object")

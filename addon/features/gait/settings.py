@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol, cast
 
 import bpy
+from mathutils import Matrix
 
 from ...blender.axes import axis_items
 from ...blender.rays import source_items
@@ -34,6 +35,12 @@ PATTERN_ITEMS = (
 SOURCE_ITEMS = source_items({"SCENE": 0, "OBJECT": 1, "COLLECTION": 2})
 
 
+Rows = tuple[
+    float, float, float, float, float, float, float, float, float, float, float, float
+]  # fmt: skip
+"""Three rows of four numbers."""
+
+
 class FabrikGaitLeg(bpy.types.PropertyGroup):
     """One leg of a walk."""
 
@@ -60,6 +67,29 @@ class FabrikGaitLeg(bpy.types.PropertyGroup):
         min=0.0,
         subtype="DISTANCE",
     )
+
+
+class FabrikGaitStand(bpy.types.PropertyGroup):
+    """A bone of a walk as it stands, where the rest pose does not."""
+
+    name: str = defined("Bone", "Name of the bone", options={"HIDDEN"}, override=OVERRIDABLE)
+    rows: Rows = defined(
+        "Rows",
+        "Upper three rows of the matrix of the bone, in armature space",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
+
+    @property
+    def matrix(self) -> Matrix:
+        """The matrix of the bone, in armature space."""
+        rows = self.rows
+        return Matrix((rows[:4], rows[4:8], rows[8:], (0.0, 0.0, 0.0, 1.0)))
+
+    @matrix.setter
+    def matrix(self, matrix: Matrix) -> None:
+        """Set the matrix of the bone."""
+        self.rows = cast(Rows, tuple(value for row in matrix[:3] for value in row))
 
 
 class FabrikGait(bpy.types.PropertyGroup):
@@ -104,6 +134,11 @@ class FabrikGait(bpy.types.PropertyGroup):
     )
     legs: ItemList[FabrikGaitLeg] = defined(
         "Legs", "Constraints of the legs", override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"}
+    )
+    stand: ItemList[FabrikGaitStand] = defined(
+        "Stand",
+        "Bones as they stand, where the rest pose does not",
+        override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
     )
     active_leg: int = defined(
         "Active Leg", "Leg whose settings are shown", options={"HIDDEN"}, override=OVERRIDABLE

@@ -76,6 +76,8 @@ class WalkSimulation:
         given = [one for one in given if f"{self.owner}.{one[0]}" not in moving]
         legs = [leg[1:] for leg in self.plan.legs]  # All but their constraints.
         still = tuple([value for name, value in values.items() if name not in keyed])
+        if self.plan.stand:
+            return given, still, legs, (self.plan.rest, self.plan.head)
         return given, still, legs
 
     def sources(self) -> Sequence[bpy.types.Object | Point]:

@@ -15,7 +15,7 @@ from fabrik_solver.motion.planar import STILL, Planar, planar_of
 from fabrik_solver.motion.travel import Steps
 
 from ...blender.access import frame_rate, pose_bones
-from ...blender.character import Character, character_of
+from ...blender.character import Character, character_of, standing_frames
 from ...blender.clip import Clip
 from ...blender.errors import ProblemError
 from ...blender.skeleton import matrix3, vector
@@ -139,8 +139,8 @@ def _standing(foot: Sequence[bpy.types.Bone], up: Vector, clip: Clip | None) -> 
     """
     if clip is None:
         return [bone.matrix_local for bone in foot]
-    poses = [[clip.matrices(frame)[bone.name] for bone in foot] for frame in clip.frames]
-    return min(poses, key=lambda pose: sum(m.translation.dot(up) for m in pose))
+    pose = clip.matrices(standing_frames([bone.name for bone in foot], up, clip)[0])
+    return [pose[bone.name] for bone in foot]
 
 
 def _on_floor(point: Vector, up: Vector, floor: float) -> Vector:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import cos, sin
 
 import pytest
+from animals import ANIMALS, STAG, Joint, both, line
 
-from fabrik_solver.core.vectors import Vec, dot
+from fabrik_solver.core.vectors import dot
 from fabrik_solver.motion.anatomy import (
     Limb,
     RestBone,
@@ -16,21 +17,6 @@ from fabrik_solver.motion.anatomy import (
     words_of,
 )
 from fabrik_solver.motion.naming import part_of
-
-Joint = tuple[str, str, Vec]
-
-
-def both(joints: list[Joint]) -> list[Joint]:
-    """Return joints of the left and those of the right; names of the trunk stay."""
-    left = [
-        (f"{n}.L", f"{p}.L" if any(p == q for q, _, _ in joints) else p, h) for n, p, h in joints
-    ]
-    right = [
-        (n[:-1] + "R", p[:-1] + "R" if p[-2:] == ".L" else p, (-x, y, z))
-        for n, p, (x, y, z) in left
-    ]
-    return left + right
-
 
 HUMAN: list[Joint] = [
     ("root", "", (0.0, 0.0, 0.0)),
@@ -344,3 +330,137 @@ def test_what_is_no_figure_has_no_limbs(count: int) -> None:
     anatomy = recognize(bones)
     assert (anatomy.limbs, anatomy.hips, anatomy.is_sure) == ((), -1, False)
     assert anatomy.front == (0.0, -1.0, 0.0)
+
+
+THINGS: dict[str, list[Joint]] = {
+    "pigtails": both(
+        line(
+            "head",
+            "a b c d",
+            (0.08, 0.06, 1.72),
+            (0.14, 0.1, 1.6),
+            (0.16, 0.12, 1.35),
+            (0.16, 0.13, 1.1),
+        )
+    ),
+    "ponytail": line(
+        "head", "e f g h", (0.0, 0.08, 1.75), (0.0, 0.14, 1.68), (0.0, 0.16, 1.45), (0.0, 0.16, 1.2)
+    ),
+    "skirt": both(
+        line("hips", "i j k", (0.14, -0.06, 0.95), (0.2, -0.1, 0.7), (0.24, -0.12, 0.45))
+        + line("hips", "m n o", (0.14, 0.1, 0.95), (0.2, 0.14, 0.7), (0.24, 0.18, 0.45))
+    ),
+    "gown": both(
+        line(
+            "hips",
+            "p q s t",
+            (0.14, -0.06, 0.95),
+            (0.2, -0.1, 0.6),
+            (0.24, -0.12, 0.3),
+            (0.26, -0.14, 0.03),
+        )
+    ),
+    "cape": both(
+        line(
+            "chest",
+            "u v w x",
+            (0.12, 0.12, 1.42),
+            (0.18, 0.16, 1.1),
+            (0.2, 0.2, 0.7),
+            (0.22, 0.24, 0.3),
+        )
+    )
+    + line(
+        "chest",
+        "aa ab ac ad",
+        (0.0, 0.12, 1.42),
+        (0.0, 0.18, 1.1),
+        (0.0, 0.22, 0.7),
+        (0, 0.26, 0.3),
+    ),
+    "train": both(
+        line(
+            "chest",
+            "ba bb bc bd",
+            (0.12, 0.12, 1.42),
+            (0.18, 0.16, 1.1),
+            (0.2, 0.2, 0.6),
+            (0.22, 0.24, 0.02),
+        )
+    ),
+    "wings": both(
+        line(
+            "chest",
+            "ca cb cc cd",
+            (0.06, 0.12, 1.4),
+            (0.5, 0.3, 1.7),
+            (1.0, 0.4, 1.6),
+            (1.5, 0.4, 1.4),
+        )
+        + line("cc", "da db", (1.1, 0.45, 1.2), (1.2, 0.5, 0.9))
+    ),
+    "tail": line(
+        "hips", "ea eb ec ed", (0.0, 0.1, 0.95), (0.0, 0.4, 0.7), (0.0, 0.7, 0.4), (0.0, 1.1, 0.1)
+    ),
+    "sword": line(
+        "hand.R", "fa fb fc", (-0.8, -0.03, 1.44), (-0.8, -0.5, 1.44), (-0.8, -1.2, 1.44)
+    ),
+}
+"""What a figure wears or bears that is neither trunk nor limb. The sword is in one hand."""
+THINGS["all"] = [joint for joints in THINGS.values() for joint in joints]
+THINGS["nothing"] = []
+
+
+@pytest.mark.parametrize("known", ["nothing", "number", "side"])
+@pytest.mark.parametrize("has_fingers", [True, False])
+@pytest.mark.parametrize("thing", THINGS)
+def test_what_a_figure_wears_is_neither_limb_nor_head_whatever_its_name(
+    thing: str, has_fingers: bool, known: str
+) -> None:
+    fingers = () if has_fingers else ("finger", "thumb")
+    joints = [one for one in HUMAN if not one[0].startswith(fingers or "-")] + THINGS[thing]
+    bones = [
+        bone._replace(
+            name=""
+            if known == "nothing"
+            else f"Bone.{i:03}"
+            if known == "number" or joints[i][0][-2:] not in (".L", ".R")
+            else f"Bone{'abcdefghijkmnopqstuvwxyz'[sum(map(ord, joints[i][0][:-2])) % 24]}"
+            + joints[i][0][-2:]
+        )
+        for i, bone in enumerate(bones_of(joints))
+    ]
+    anatomy = recognize(bones)
+    assert told(joints, anatomy.limbs) == HUMAN_LIMBS
+    assert joints[anatomy.head][0] == "head"
+
+
+@pytest.mark.parametrize("nameless", [False, True])
+@pytest.mark.parametrize("name", ANIMALS)
+def test_limbs_of_animals_are_told_from_ears_antlers_plates_and_spikes(
+    name: str, nameless: bool
+) -> None:
+    joints, ends = ANIMALS[name]
+    anatomy = recognize(bones_of(joints, nameless=nameless))
+    assert {joints[limb.end][0][:-2]: limb.kind for limb in anatomy.limbs} == ends
+    assert len(anatomy.limbs) == 4 and joints[anatomy.head][0] == "Head"
+    assert anatomy.sureness > 0.8 and not anatomy.missing() and not anatomy.standing
+
+
+def test_legs_of_a_nameless_animal_whose_paws_are_elsewhere_are_legs_without_feet() -> None:
+    wolf = recognize(short(bones_of(WOLF, nameless=True)))
+    assert {WOLF[limb.end][0][:-2]: limb.kind for limb in wolf.limbs} == {
+        "FrontLowerLeg": "LEG",
+        "BackLowerLeg": "LEG",
+    }
+    assert wolf.missing() == ["FEET"]
+    assert "LEGS" in recognize(short(bones_of(TREX, nameless=True))).missing()
+
+
+def test_what_stands_beside_the_legs_is_told() -> None:
+    """Such as forelegs of which one has lost a bone."""
+    joints = [joint for joint in STAG if not joint[0].startswith(("FrontHoof", "FrontLowerLeg.R"))]
+    joints.append(("FrontLowerLeg.L2", "FrontLowerLeg.L", (0.14, -0.36, 0.02)))
+    anatomy = recognize(bones_of(joints, nameless=True))
+    assert {joints[limb.end][0][:-2] for limb in anatomy.limbs} == {"BackHoof"}
+    assert [joints[i][0] for i in anatomy.standing] == ["FrontLowerLeg.L2"]

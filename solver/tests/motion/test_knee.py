@@ -68,6 +68,12 @@ def test_knee_above_a_flat_foot_is_kept_the_more_the_more_it_is_bent() -> None:
     assert knee.weight(0.0, 0.0, LEG, 1.0) == knee.weight(0.0, 0.0, LEG, 0.0) > 0.0
 
 
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_knee_of_a_leg_without_length_stays_on_its_line(count: int) -> None:
+    weights = [knee.weight(0.0, 0.0, 0.0, 1.0) for _ in range(count)]
+    assert knee.steadied([0.0] * count, weights, [0.0] * max(0, count - 2), 1.0) == [0.0] * count
+
+
 def test_ankle_gives_what_is_wanted_up_to_a_hundredth_of_the_leg() -> None:
     assert knee.given(0.0, LEG) == knee.given(0.01, 0.0) == 0.0
     assert knee.given(2e-6, LEG) == pytest.approx(2e-6)  # Its knee moves by 18 times as much.

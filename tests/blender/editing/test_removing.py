@@ -420,3 +420,17 @@ def test_removing_stores_nothing_on_a_target_that_is_not_ours() -> None:
     click_bones(rig, "B1")
     assert bpy.ops.fabrik.ik_clear() == {"FINISHED"}
     assert not target.is_property_set("fabrik")
+
+
+def test_a_constraint_whose_tip_bone_is_gone_is_removed() -> None:
+    rig = make_human(False)
+    add_limbs(rig, "hand.L", controls="EMPTY")
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = rig.data.edit_bones
+    bones.remove(bones["hand.L"])
+    enter_pose_mode(rig)
+    for bone in rig.pose.bones:
+        (bone if hasattr(bone, "select") else bone.bone).select = False
+    update()
+    assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
+    assert not rig.fabrik.constraints

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+from itertools import pairwise
 from math import cos, radians, sin
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ import bpy
 import pytest
 from characters import FAMILIES, make_capture
 from mathutils import Matrix, Vector
-from rigs import activate, as_strip, evaluated, go
+from rigs import activate, as_strip, curves, evaluated, go, link
 
 from addon.blender.character import Character, character_of
 from addon.blender.clip import Clip
@@ -35,6 +37,7 @@ def check(name: str, character: Character, front: Vector) -> None:
     assert ("HEAD", names[anatomy.head]) in [part[:2] for part in parts]
     assert character.front.dot(front) > 0.98
     assert character.frame is not None and 1.4 < character.size < 1.9
+    assert not anatomy.standing
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -145,6 +148,85 @@ def test_what_is_missing_is_said(capfd: pytest.CaptureFixture[str]) -> None:
         bpy.ops.fabrik.gait_add()
 
 
+def slow_down(rig: bpy.types.Object, times: int) -> None:
+    """Let the clip of a capture last longer."""
+    for curve in curves(rig):
+        for key in curve.keyframe_points:
+            key.co.x = 1.0 + times * (key.co.x - 1.0)
+            key.interpolation = "LINEAR"
+        curve.update()
+
+
+@pytest.mark.parametrize("nameless", [False, True])
+@pytest.mark.parametrize("name", ["bandai namco", "cmu", "lafan", "mmd", "smpl"])
+def test_captures_walk(name: str, nameless: bool, capfd: pytest.CaptureFixture[str]) -> None:
+    rig = make_capture(name, YAW)
+    ends = {line[1]: "" for line in FAMILIES[name].parts if line[0] == "LEG"}
+    for i, bone in enumerate(rig.data.bones):
+        before = bone.name
+        if nameless:
+            bone.name = f"Bone.{i:03}"
+        if before in ends:
+            ends[before] = bone.name
+    slow_down(rig, 6)
+    bpy.context.scene.frame_end = last = 49
+    floor = bpy.data.meshes.new("Floor")
+    floor.from_pydata([(-9, -9, 0), (9, -9, 0), (9, 9, 0), (-9, 9, 0)], [], [(0, 1, 2, 3)])
+    link(bpy.data.objects.new("Floor", floor))
+    activate(rig)
+    shown = []
+    for walks in (False, True):
+        if walks:
+            assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+        shown.append([])
+        for frame in range(1, last + 1):
+            go(frame)
+            posed = evaluated(rig).pose.bones
+            shown[-1].append({bone.name: bone.matrix.copy() for bone in posed})
+    assert "Warning" not in capfd.readouterr().out
+    gait = rig.fabrik.gaits[0]
+    assert {leg.constraint for leg in gait.legs} == {*ends.values()}
+    before, after = shown
+    up = Vector((0.0, 0.0, 1.0))
+    for a, b in zip(before, after, strict=True):
+        body, walked = a[gait.body], b[gait.body]
+        sunk = body.translation - walked.translation
+        assert sunk.xy.length < 1e-4 and -0.01 < sunk.z < 0.1
+        assert max((r - s).length for r, s in zip(body.col, walked.col, strict=True)) < 0.1
+    ahead = Vector((sin(YAW), -cos(YAW), 0.0))
+    for foot in ends.values():
+        tracks = [[pose[foot].translation for pose in poses] for poses in shown]
+        lows = [min(place.z for place in track) for track in tracks]
+        assert lows == pytest.approx([0.082, 0.082], abs=0.012)
+        aside = [statistics.mean([p.cross(ahead).z for p in track[::6]]) for track in tracks]
+        assert aside[1] == pytest.approx(aside[0], abs=0.02)
+        along = [statistics.mean([p.dot(ahead) for p in track[::6]]) for track in tracks]
+        assert along[1] == pytest.approx(along[0], abs=0.25)
+        ways = [(b - a).length for a, b in pairwise(tracks[1])]
+        still = [k for k, way in enumerate(ways) if way < 1e-5]
+        assert len(still) > 0.4 * len(ways)
+        # Flat on the floor, as where the capture has it lowest.
+        low = min(before, key=lambda pose: pose[foot].translation.z)[foot]
+        flat = [after[k][foot].to_3x3().inverted() @ up for k in still]
+        assert max((one - low.to_3x3().inverted() @ up).length for one in flat) < 0.1
+
+
+def test_a_capture_that_walks_follows_its_bones_when_they_are_renamed() -> None:
+    rig = make_capture("lafan", YAW)
+    floor = bpy.data.meshes.new("Floor")
+    floor.from_pydata([(-9, -9, 0), (9, -9, 0), (9, 9, 0), (-9, 9, 0)], [], [(0, 1, 2, 3)])
+    link(bpy.data.objects.new("Floor", floor))
+    activate(rig)
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    feet = []
+    for name in ("LeftFoot", "Renamed"):
+        rig.data.bones["LeftFoot" if name == "Renamed" else name].name = name
+        go(5)
+        feet.append(evaluated(rig).pose.bones[name].matrix.copy())
+    assert feet[0] == feet[1]
+    assert "Renamed" in [bone.name for bone in rig.fabrik.gaits[0].stand]
+
+
 def load(path: Path) -> bpy.types.Object:
     """Import a file, and return its armature."""
     done: Any = {
@@ -217,5 +299,5 @@ def test_characters_of_others_are_recognized(name: str) -> None:
     kinds, lefts, missing = OTHERS[name]
     assert sorted(limb.kind for limb in anatomy.limbs) == kinds
     found = {character.names[limb.bones[0]] for limb in anatomy.limbs if limb.side > 0}
-    assert (found, anatomy.missing()) == (lefts, missing)
+    assert (found, anatomy.missing(), anatomy.standing) == (lefts, missing, ())
     assert "head" in character.names[anatomy.head].lower()

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import bpy
 import pytest
+from characters import ANIMALS, make_animal
 from creatures import ANKLE, FEET, make_quadruped
 from mathutils import Matrix, Vector
 from rigs import (
@@ -183,6 +184,41 @@ def warnings(capfd: pytest.CaptureFixture[str], call) -> str:
     capfd.readouterr()
     assert call() == {"FINISHED"}
     return capfd.readouterr().out
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+@pytest.mark.parametrize("name", ANIMALS)
+def test_animals_walk_on_all_their_legs(empty_file: None, capfd, name: str, is_named: bool) -> None:
+    rig = make_animal(name, is_named)
+    joints, ends = ANIMALS[name]
+    make_floor()
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    said = capfd.readouterr().out
+    assert "Only" not in said and "No hand or foot" not in said
+    legs = [rig.fabrik.constraints[leg.constraint].bone for leg in rig.fabrik.gaits[0].legs]
+    names = [joint for joint, *_ in joints]
+    if not is_named:
+        legs = [names[int(leg[5:])] for leg in legs]
+    assert {leg[:-2] for leg in legs} == {end for end, kind in ends.items() if kind == "LEG"}
+    assert len(legs) == 2 * [*ends.values()].count("LEG")
+
+
+def test_what_stands_beside_recognized_legs_is_said(empty_file: None, capfd) -> None:
+    """Forelegs without names, of which one has lost most of its bones."""
+    rig = make_quadruped()
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = rig.data.edit_bones
+    for name in ("Toe.F.R", "Paw.F.R", "Leg 2.F.R", "Leg 1.F.R"):
+        bones.remove(bones[name])
+    for name in ("Leg 0.F.L", "Leg 1.F.L", "Leg 2.F.L", "Paw.F.L", "Toe.F.L", "Leg 0.F.R"):
+        bones[name].name = name.replace(".", "")
+    bpy.ops.object.mode_set(mode="OBJECT")
+    make_floor()
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    assert {leg.constraint for leg in rig.fabrik.gaits[0].legs} == {"Paw.H.L", "Paw.H.R"}
+    assert (
+        "Only 2 legs walk, but the ground is reached by “ToeFL” as well" in capfd.readouterr().out
+    )
 
 
 def test_what_keeps_legs_from_walking_is_said_at_once(empty_file: None, capfd) -> None:

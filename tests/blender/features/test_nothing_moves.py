@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from math import radians
+from math import radians, sin
 from typing import Any
 
 import bpy
 import pytest
+from characters import ANIMALS, make_animal
 from creatures import make_mech
 from mathutils import Matrix, Vector
 from operating import click_bone, enter_pose_mode
@@ -92,6 +93,26 @@ def test_nothing_moves(build: str, tool: Callable[[bpy.types.Object], None]) -> 
                 for k in range(3):
                     one, two = a.col[k].to_3d(), b.col[k].to_3d()
                     assert (one - two).length <= radians(0.1) * one.length, (seed, name, k)
+
+
+@pytest.mark.parametrize("is_posed", [False, True])
+@pytest.mark.parametrize("is_named", [False, True])
+@pytest.mark.parametrize("name", ANIMALS)
+def test_nothing_of_an_animal_moves(name: str, is_named: bool, is_posed: bool) -> None:
+    rig = make_animal(name, is_named)
+    for i, bone in enumerate(rig.pose.bones if is_posed else ()):
+        bone.rotation_mode = "XYZ"
+        bone.rotation_euler = [0.1 * sin(3.0 * i + k) for k in range(3)]
+    before = shown(rig)
+    set_up(rig)
+    after = shown(rig)
+    assert len(legs(rig)) == 4
+    size = max(matrix.translation.z for matrix in before.values())
+    for bone, a in before.items():
+        b = after[bone]
+        assert (a.translation - b.translation).length <= 5e-4 * size, bone
+        for k in range(3):
+            assert (a.col[k] - b.col[k]).length <= radians(0.1), (bone, k)
 
 
 @pytest.mark.parametrize("tool", TOOLS)

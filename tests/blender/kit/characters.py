@@ -6,11 +6,12 @@ from collections.abc import Callable
 from math import cos, pi, radians, sin
 
 import bpy
+from animals import ANIMALS
 from families import FAMILIES, LAYOUTS, joints_of, standing, walking
 from mathutils import Matrix, Vector
 from rigs import activate, link
 
-__all__ = ["FAMILIES", "LAYOUTS", "make_capture", "make_character"]
+__all__ = ["ANIMALS", "FAMILIES", "LAYOUTS", "make_animal", "make_capture", "make_character"]
 
 Axis = Callable[[str, int], Vector]
 """The direction of a bone, from its name and side, in the world."""
@@ -105,3 +106,19 @@ def _key(rig: bpy.types.Object, frame: int, heads: dict[str, Vector]) -> None:
         )
         bone.keyframe_insert("location", frame=frame)
         bone.keyframe_insert("rotation_quaternion", frame=frame)
+
+
+def make_animal(name: str, is_named: bool = True) -> bpy.types.Object:
+    """Make the armature of an animal, with bones that all point up."""
+    rig = link(bpy.data.objects.new(name, bpy.data.armatures.new(name)))
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    joints, _ = ANIMALS[name]
+    names = {joint: joint if is_named else f"Bone.{i:03}" for i, (joint, *_) in enumerate(joints)}
+    for joint, parent, head in joints:
+        bone = rig.data.edit_bones.new(names[joint])
+        bone.head = head
+        bone.tail = bone.head + Vector((0.0, 0.0, 0.1))
+        bone.parent = rig.data.edit_bones[names[parent]] if parent else None
+    bpy.ops.object.mode_set(mode="OBJECT")
+    return rig

@@ -472,6 +472,41 @@ def test_action_is_the_input_while_it_is_assigned(empty_file):
     assert look(rig) == fk
 
 
+@pytest.mark.parametrize("is_tagged", [False, True])
+@pytest.mark.parametrize("is_loaded", [False, True])
+def test_keys_of_a_script_over_strips_give_the_fk_pose_as_without_constraints(
+    empty_file, tmp_path, is_loaded, is_tagged
+):
+    """Blender itself plays them only after a tag, or in a file that is loaded afterwards."""
+    names = ("Rig", "Plain")
+    for name in names:
+        rig = make_chain(3, name)
+        rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=1)
+        as_strip(rig)
+    add_constraint(bpy.data.objects["Rig"], "B2", make_empty())
+    go(1)
+    if is_loaded:
+        path = str(tmp_path / "strips.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=path)
+        bpy.ops.wm.open_mainfile(filepath=path)
+    seen = []
+    for name in names:
+        rig = bpy.data.objects[name]
+        for frame, turn in ((1, (0.8, 0.6, 0.0, 0.0)), (9, (0.6, 0.0, 0.8, 0.0))):
+            rig.pose.bones["B0"].rotation_quaternion = turn
+            rig.pose.bones["B0"].keyframe_insert("rotation_quaternion", frame=frame)
+        if is_tagged:
+            rig.update_tag(refresh={"OBJECT", "DATA", "TIME"})
+    for frame in (None, 3, 9, 1):
+        update() if frame is None else go(frame)
+        poses = [channels_bits(bpy.data.objects[name]) for name in names]
+        assert poses[0] == poses[1], frame
+        seen.append(poses[0])
+    item = bpy.data.objects["Rig"].fabrik.constraints[0]
+    assert item.state == "REACHED"
+    assert len(set(seen)) > 1 or not is_tagged
+
+
 def test_strip_of_the_nla_is_the_input(empty_file):
     rig, _ = solved_rig()
     for numbers, frame in (((0.8, 0.6, 0, 0), 1), ((0.6, 0.8, 0, 0), 10)):

@@ -21,8 +21,9 @@ SWITCH = fixed("Switch", "A switch of the test", default=False)
 
 NO_SETTINGS = {
     "FabrikConstraint": "name key state error iterations_used message",
-    "FabrikGait": "name legs active_leg history",
+    "FabrikGait": "name legs stand active_leg history",
     "FabrikGaitLeg": "key",
+    "FabrikGaitStand": "name rows",
     "FabrikHold": "holders history message",
     "FabrikSimulation": "state message",
     "FabrikPart": "key target subtarget pole pole_bone hinges",

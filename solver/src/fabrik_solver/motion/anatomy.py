@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from ..core.vectors import Vec, cross, dot, length, sub, sum_of
 from .figure import LEFT, SYMMETRY_TOLERANCE, UP, Figure, Names, RestBone, body_bones, level
-from .limb_finding import Limb, is_segment, limbs_of
+from .limb_finding import Limb, is_segment, limbs_of, standing_ends
 from .naming import FACE, HAND, side_of, words_of
 
 __all__ = [
@@ -46,6 +46,9 @@ BETTER: Final = 0.15
 GOOD: Final = 0.9
 """The sureness of a frame from which on no later one is looked at."""
 
+BEHIND: Final = 0.2
+"""The sine of the angle to the vertical from which on a bone begins behind another one."""
+
 HANGING: Final = -0.3
 """The sine of the pitch from hips to head below which a figure does not stand."""
 
@@ -70,6 +73,7 @@ class Anatomy(NamedTuple):
             the chains, or empty.
         sureness: How sure all of it is, from 0 to 1: 1 for a whole figure that stands upright, and
             whose sides have names.
+        standing: The ends of chains that stand on the ground beside the legs, and are none of them.
     """
 
     left: Vec
@@ -83,6 +87,7 @@ class Anatomy(NamedTuple):
     pose: int = -1
     evidence: str = ""
     sureness: float = 0.0
+    standing: tuple[int, ...] = ()
 
     def missing(self) -> list[str]:
         """Return what a body has and this one lacks.
@@ -150,6 +155,8 @@ def _recognize(figure: Figure) -> Anatomy:
         tuple(limbs),
         -1,
         figure.evidence,
+        0.0,
+        tuple(standing_ends(figure, limbs)),
     )
     return anatomy._replace(sureness=_sureness(heads, anatomy))
 
@@ -161,7 +168,8 @@ def _sureness(heads: Sequence[Vec], anatomy: Anatomy) -> float:
     if anatomy.head >= 0 and anatomy.hips >= 0:
         way = sub(heads[anatomy.head], heads[anatomy.hips])
         rise = way[2] / (length(way) or 1.0)
-    if not legs or rise < HANGING:
+    is_on_four = len({limb.trunk for limb in anatomy.limbs if limb.kind == "LEG"}) > 1
+    if not legs or (rise < HANGING and not is_on_four):  # An animal may lower its head.
         return 0.0
     rights = {limb[:1] + limb[2:3]: limb for limb in anatomy.limbs if limb.side < 0}
     ways = [
@@ -201,7 +209,7 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
     borne = [limb.trunk for limb in large if not _is_of_face(figure, limb.trunk)]
     bone = max(borne, key=lambda i: len(figure.ancestry(i)), default=-1)
     first = bone
-    while bone >= 0 and (ahead := _trunk_beyond(figure, bone)):
+    while bone >= 0 and (ahead := _ahead(figure, bone, bone == first)):
         after = max(ahead, key=figure.count)
         way = dist(heads[bone], heads[after])
         beside = figure.children[bone]
@@ -211,6 +219,28 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
             break
         bone = after
     return bone if bone != first else -1
+
+
+def _ahead(figure: Figure, bone: int, is_first: bool) -> list[int]:
+    """Return the children of a bone that may lead to the head, or be it.
+
+    A tail leads behind; hair and capes begin behind what bears them, and end behind and below.
+    """
+    heads, front, children = figure.heads, figure.front, _trunk_beyond(figure, bone)
+    ends = {i: sub(heads[figure.line(i)[-1]], heads[bone]) for i in children}
+    if is_first:
+        return [i for i in children if dot(ends[i], front) >= 0.0] or children
+    steps = {i: sub(heads[i], heads[bone]) for i in children}
+    behind = [
+        i
+        for i in children
+        if ends[i][2] < 0.0
+        and dot(ends[i], front) < 0.0
+        and dot(steps[i], front) < -BEHIND * length(steps[i])
+    ]
+    if any(steps[i][2] > 0.0 for i in behind):
+        return []  # What bears hair is the head.
+    return [i for i in children if i not in behind]
 
 
 def _trunk_beyond(figure: Figure, bone: int) -> list[int]:

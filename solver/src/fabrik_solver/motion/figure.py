@@ -11,7 +11,7 @@ from math import dist, floor
 from statistics import median
 from typing import Final, NamedTuple
 
-from ..core.vectors import Vec, add, cross, dot, length, scaled, sub, sum_of, unit
+from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub, sum_of, unit
 from .naming import NOT_BODY, SIDES, TRUNK, part_of, words_of
 
 # Not Final: mypyc would take such tuples for unset when they are used.
@@ -88,6 +88,7 @@ class Figure:
         height: The distance from the lowest to the highest joint of the body.
         children: The children of each bone of the body, those without a parent under -1.
         left: The horizontal unit vector to the left.
+        front: The horizontal unit vector that it faces; zero while nothing tells it.
         evidence: ``'NAMES'`` if names tell the sides, ``'AXIS'`` if a symmetry tells their axis but
             not which one is left, ``'SHAPE'`` if only twin chains tell the axis, empty if nothing
             does.
@@ -109,7 +110,7 @@ class Figure:
         self.reach: dict[int, float] = {}
         self._next: dict[int, int] = {}
         self._measure()
-        self.left, self.evidence = LEFT, ""
+        self.left, self.front, self.evidence = LEFT, ORIGIN, ""
         self._twins: dict[int, int] = {}
         self.side: dict[int, int] = {}
         self._find_sides()
@@ -117,10 +118,13 @@ class Figure:
 
     def face(self, front: Vec) -> None:
         """Choose left, on the same axis, for a figure that faces a direction."""
-        if dot(cross(self.left, UP), front) < 0.0:
+        ahead = dot(cross(self.left, UP), front)
+        if ahead < 0.0:
             self.left = scaled(self.left, -1.0)
             self._twins = {i: -side for i, side in self._twins.items()}
             self._assign_sides()
+        if ahead != 0.0:
+            self.front = cross(self.left, UP)
 
     def line(self, start: int) -> list[int]:
         """Return the longest chain of descendants of a bone, including it."""
@@ -155,6 +159,7 @@ class Figure:
         pairs = self._named_pairs()
         if pairs:
             self.left, self.evidence = _lateral(pairs, self.height) or LEFT, "NAMES"
+            self.front = cross(self.left, UP)
             return
         for axis in (LEFT, cross(UP, LEFT)):
             if self._is_symmetric(axis):

@@ -97,6 +97,8 @@ def weight(before: float, after: float, size: float, lies: float) -> float:
         size: The length of the straight leg.
         lies: How much the foot is flat on the ground, from 0 to 1.
     """
+    if size <= 0.0:
+        return 1.0  # A leg without length has no line that its knee could be off.
     off = max(before, after, LEAST * size)
     gain = 16.0 * off * off / max(size * size - 4.0 * off * off, LEAST * size * size)
     return gain / (1.0 - FIRM * lies * clear(after, size)) ** 2

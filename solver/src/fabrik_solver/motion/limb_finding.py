@@ -47,6 +47,9 @@ UNLIKE: Final = 0.3
 """The least difference in length, as a fraction, of limbs that are no twins."""
 
 
+LIMB: Final = 4
+"""The number of joints from which on a limb is alike, whatever one hand carries."""
+
 THUMB_MIN: Final = 0.4
 """The least length of the second longest finger, as a fraction of the longest."""
 
@@ -126,6 +129,34 @@ class _Chain:
                 return k
         return -1
 
+    def leads_down(self) -> bool:
+        """Return whether it leads down more than aside."""
+        return self.high - self.low > 0.5 * self.size
+
+    def is_horn(self) -> bool:
+        """Return whether it leads up from the end of the trunk."""
+        figure = self.figure
+        trunk = [i for i in figure.children.get(self.trunk, ()) if figure.side[i] == 0]
+        is_end = not any(figure.children[i] for i in trunk)
+        return is_end and self.heads[-1][2] - self.heads[0][2] > 0.5 * self.size
+
+    def fingers(self, first: int = 2) -> int:
+        """Return the index of the first bone with several fingers, from one on; 0 for none."""
+        figure, path = self.figure, self.path
+        for k in range(first, len(path)):
+            here = figure.heads[path[k]]
+            fingers = [i for i in figure.children[path[k]] if figure.children[i]]
+            sizes = sorted([dist(here, figure.heads[i]) + figure.reach[i] for i in fingers])
+            if len(sizes) > 1 and sizes[-2] > THUMB_MIN * sizes[-1]:
+                return k
+        return 0
+
+    def is_flat(self) -> bool:
+        """Return whether it ends with a flat foot."""
+        ways = [sub(b, a) for a, b in pairwise(self.heads)]
+        last = next((way for way in reversed(ways) if length(way) > 0.0), self.heads[0])
+        return hypot(last[0], last[1]) >= FLAT * abs(last[2])
+
     def is_level(self, k: int) -> bool:
         """Return whether a bone does not lead down."""
         if k + 1 >= len(self.path):
@@ -152,7 +183,7 @@ def limbs_of(figure: Figure) -> list[Limb]:
     starts = [i for i in figure.body if side[i] != 0 and side.get(figure.bones[i].parent, 0) == 0]
     chains = [_Chain(figure, i) for i in starts if figure.children[i]]
     pairs = _twins([chain for chain in chains if chain.kind != "OTHER"])
-    kinds = [_kind_in_pose(pair, pairs) for pair in pairs]
+    kinds = _kinds(pairs)
     arranged: list[Limb] = []
     for pair, kind in zip(pairs, kinds, strict=True):
         if not kind or (kind == "LEG" and _is_cloth(pair, pairs, kinds)):
@@ -161,33 +192,149 @@ def limbs_of(figure: Figure) -> list[Limb]:
         first, last = _ends(lower, kind)
         same = lower.parts[: last + 1] == other.parts[: last + 1]
         ends = (first, last) if same else _ends(other, kind)
-        limbs = [_limb(lower, kind, first, last), _limb(other, kind, *ends)]
+        is_high = kind == "LEG" and lower.low > ANKLE_MAX * (lower.heads[first][2] - figure.floor)
+        limbs = [_limb(lower, kind, first, last, is_high), _limb(other, kind, *ends, is_high)]
         arranged += (
             [limb for limb in limbs if limb.bones] if all(one.bones for one in limbs) else []
         )
     return arranged
 
 
+def standing_ends(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
+    """Return the ends of chains that stand on the ground like legs, and are none of the legs."""
+    side, height = figure.side, figure.height
+    legs = {i for limb in limbs if limb.kind == "LEG" for i in limb.bones}
+    starts = [i for i in figure.body if side[i] != 0 and side.get(figure.bones[i].parent, 0) == 0]
+    chains = [_Chain(figure, i) for i in starts if figure.children[i]]
+    lows = [chain.low for chain in chains if legs & set(chain.path)]
+    return [
+        chain.path[-1]
+        for chain in chains
+        if lows
+        and not legs & set(chain.path)
+        and chain.kind != "OTHER"
+        and chain.high >= LEG_START_MIN * height
+        and chain.low <= max(lows) + CLOTHES_RISE * height
+        and chain.leads_down()
+    ]
+
+
+def _kinds(pairs: Sequence[tuple[_Chain, _Chain]]) -> list[str]:
+    """Return what each pair of chains is; empty for what is no limb.
+
+    Names that mean nothing leave much that has the shape of an arm: hair, antlers, wings, plates.
+    """
+    kinds = [_kind_in_pose(pair, pairs) for pair in pairs]
+    shaped = [k for k, (a, b) in enumerate(pairs) if kinds[k] == "ARM" and not (a.kind or b.kind)]
+    if "LEG" not in kinds:
+        for k in _without_paws([pairs[k][0] for k in shaped]):
+            kinds[shaped[k]] = "LEG"
+        shaped = [k for k in shaped if kinds[k] == "ARM"]
+    for k in _hanging(pairs, kinds):
+        kinds[k] = ""
+    has_arms = any(kinds[k] == "ARM" for k in range(len(pairs)) if k not in shaped)
+    bearing = {pairs[k][0].trunk for k, kind in enumerate(kinds) if kind == "LEG"}
+    able = [pairs[k] for k in shaped if not pairs[k][0].is_horn()]
+    arms = [] if has_arms or len(bearing) > 1 else _arms(able, bearing)
+    for k in shaped:
+        kinds[k] = "ARM" if pairs[k] in arms else ""
+    return kinds
+
+
+def _hanging(pairs: Sequence[tuple[_Chain, _Chain]], kinds: Sequence[str]) -> list[int]:
+    """Return which pairs that have the shape of legs, but not the names, are gowns and capes.
+
+    Without feet they hang beside legs on the same bone, or above these on an upright trunk.
+    """
+    legs = [k for k, kind in enumerate(kinds) if kind == "LEG"]
+    sure = {k for k in legs if any([chain.kind == "LEG" or chain.is_flat() for chain in pairs[k]])}
+    return [
+        k
+        for k in legs
+        if k not in sure
+        and any(
+            pairs[k][0].trunk == pairs[j][0].trunk or not _stand(pairs[k][0], pairs[j][0])
+            for j in sure
+        )
+    ]
+
+
+def _without_paws(chains: Sequence[_Chain]) -> list[int]:
+    """Return which chains are the legs of an animal whose paws are no children of its legs."""
+    return [
+        k
+        for k, one in enumerate(chains)
+        if any(
+            one is not other
+            and one.trunk != other.trunk
+            and _stand(one, other)
+            and abs(one.low - other.low) <= LEG_END_MAX * one.figure.height
+            for other in chains
+        )
+    ]
+
+
+def _arms(pairs: Sequence[tuple[_Chain, _Chain]], bearing: set[int]) -> list[tuple[_Chain, _Chain]]:
+    """Return those of some pairs, which all have the shape of arms, that are arms.
+
+    They have hands, if any pair has. Otherwise the bones that bear legs bear skirts as well, the
+    head bears hair and antlers, and wings begin behind the shoulders.
+
+    Args:
+        pairs: The pairs.
+        bearing: The bones that bear legs.
+    """
+    with_hands = [pair for pair in pairs if pair[0].fingers() and pair[1].fingers()]
+    if with_hands or len(pairs) < 2:
+        return with_hands or list(pairs)
+    figure = pairs[0][0].figure
+    pairs = [pair for pair in pairs if pair[0].trunk not in bearing] or list(pairs)
+    lines = [figure.ancestry(pair[0].trunk) for pair in pairs]
+    lowest = [
+        pair
+        for pair, line in zip(pairs, lines, strict=True)
+        if not any(other[-1] in line[:-1] for other in lines)
+    ]
+    return [max(lowest, key=lambda pair: (dot(pair[0].heads[0], figure.front), pair[0].size))]
+
+
 def _twins(chains: Sequence[_Chain]) -> list[tuple[_Chain, _Chain]]:
     """Return pairs of chains on either side of a bone: by their names, else by their lengths."""
-    pairs: list[tuple[_Chain, _Chain]] = []
+    lefts = [chain for chain in chains if chain.side > 0]
     rights = [chain for chain in chains if chain.side < 0]
-    for left in [chain for chain in chains if chain.side > 0]:
-        matches = [right for right in rights if right.trunk == left.trunk]
-        twin = min(matches, key=lambda right: _difference(left, right), default=None)
-        if twin is not None and _difference(left, twin) < UNLIKE:
-            rights.remove(twin)
-            pairs.append((left, twin))
-    return pairs
+    alike = sorted(
+        [
+            (_difference(left, right), i, j)
+            for i, left in enumerate(lefts)
+            for j, right in enumerate(rights)
+            if left.trunk == right.trunk
+        ]
+    )
+    twins: dict[int, int] = {}
+    for difference, i, j in alike:
+        if difference < UNLIKE and i not in twins and j not in twins.values():
+            twins[i] = j
+    return [(lefts[i], rights[j]) for i, j in sorted(twins.items())]
 
 
 def _difference(a: _Chain, b: _Chain) -> float:
-    """Return how different chains are: negative if they have the same name."""
+    """Return how different chains are: negative if they have the same name.
+
+    They may be alike up to the hand only, of which one carries something: then others that are
+    wholly alike come first.
+    """
     stems = a.figure.names.stems
-    longest = max(a.size, b.size)
-    share = abs(a.size - b.size) / longest if longest else 0.0
+    whole = _unlikeness(a.heads, b.heads)
+    share = min(whole, 0.5 * UNLIKE + _unlikeness(a.heads[:LIMB], b.heads[:LIMB]))
     has_name = bool(stems[a.path[0]]) and a.figure.evidence == "NAMES"
     return share - 2.0 if has_name and stems[a.path[0]] == stems[b.path[0]] else share
+
+
+def _unlikeness(a: Sequence[Vec], b: Sequence[Vec]) -> float:
+    """Return by how much the lengths of two lines of joints differ, as a fraction."""
+    sizes = [sum([dist(p, q) for p, q in pairwise(line)]) for line in (a, b)]
+    longest = max(sizes)
+    return abs(sizes[0] - sizes[1]) / longest if longest else 0.0
 
 
 def _kind_in_pose(pair: tuple[_Chain, _Chain], pairs: Sequence[tuple[_Chain, _Chain]]) -> str:
@@ -225,8 +372,7 @@ def _share(chain: _Chain) -> float:
 def _stand(front: _Chain, hind: _Chain) -> bool:
     """Return whether two limbs both lead down from a trunk that is nearer to level than upright."""
     way = sub(front.heads[0], hind.heads[0])
-    leads_down = [one.high - one.low > 0.5 * one.size for one in (front, hind)]
-    return abs(way[2]) < hypot(way[0], way[1]) and all(leads_down)
+    return abs(way[2]) < hypot(way[0], way[1]) and front.leads_down() and hind.leads_down()
 
 
 def _is_cloth(
@@ -242,14 +388,23 @@ def _is_cloth(
     return min(pair[0].low, pair[1].low) - min(lows) > CLOTHES_RISE * height
 
 
-def _limb(chain: _Chain, kind: str, first: int, last: int) -> Limb:
+def _limb(chain: _Chain, kind: str, first: int, last: int, is_high: bool) -> Limb:
+    """Return a limb.
+
+    Args:
+        chain: The chain that it is of.
+        kind: What it is.
+        first: The index of its first bone.
+        last: That of its hand or foot, or the number of bones.
+        is_high: Whether it is a leg that ends where no ankle is.
+    """
     path = chain.path
     end, beyond = (path[k] if k < len(path) else -1 for k in (last, last + 1))
     bones = tuple(path[first:last])
     halves = tuple([path[k] for k in range(first + 1, min(last, len(path))) if chain.halves[k]])
     if len(bones) - len(halves) < 2:
         halves = ()  # Its two bones may have one name.
-    is_bare = end < 0 or (beyond < 0 and chain.parts[last] in ("SHIN", "FOREARM"))
+    is_bare = end < 0 or (beyond < 0 and (is_high or chain.parts[last] in ("SHIN", "FOREARM")))
     carriers = tuple(path[:first])
     return Limb(kind, chain.side, chain.trunk, carriers, bones, end, beyond, halves, is_bare)
 
@@ -365,14 +520,11 @@ def _wrist(chain: _Chain, first: int) -> int:
 
     It is the first bone with several fingers, else the third one that does not twist.
     """
-    figure, path = chain.figure, chain.path
-    for k in range(first + 2, len(path)):
-        here = figure.heads[path[k]]
-        fingers = [i for i in figure.children[path[k]] if figure.children[i]]
-        sizes = sorted([dist(here, figure.heads[i]) + figure.reach[i] for i in fingers])
-        if len(sizes) > 1 and sizes[-2] > THUMB_MIN * sizes[-1]:
-            return k
-    bends = [k for k in range(first, len(path)) if not TWIST & set(figure.names.words[path[k]])]
+    path, words = chain.path, chain.figure.names.words
+    fingers = chain.fingers(first + 2)
+    if fingers:
+        return fingers
+    bends = [k for k in range(first, len(path)) if not TWIST & set(words[path[k]])]
     return bends[2] if len(bends) > 2 else len(path) - 1
 
 
