@@ -184,6 +184,7 @@ class FkReader:
         self._last_bits = b""
         self._stamp = (0, 0)
         self._known: dict[int, Local] | None = None
+        self._known_bits: dict[tuple[IndexRange, ...], tuple[object, ...]] | None = None
         kinds = KINDS if self.slots and self.slots[-1] >= count else KINDS[:1]
         self._others: dict[int, list[IndexRange]] = {}
         self._other_modes = array("i")

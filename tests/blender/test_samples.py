@@ -519,7 +519,7 @@ def test_feet_that_run_over_stairs_stand_still_and_not_within_them() -> None:
         assert min(slides) < 1e-5
         assert median(slides) < 0.006
         # As the heel rises, the foot rolls on its sole: the joint above it goes ahead a little.
-        assert max(slides) < 0.012
+        assert max(slides) < 0.013
 
 
 def test_body_of_the_quadruped_is_of_one_piece() -> None:

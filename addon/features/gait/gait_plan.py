@@ -106,6 +106,15 @@ class GaitPlan:
         rest = self.rig.rest(bone)
         return self.stand.get(bone, rest.matrix_local)
 
+    def head_at_rest(self, bone: int) -> Vec:
+        """Return the head of a bone as it stands, in armature space.
+
+        That of a matrix differs in its last digits from what histories in files were made with.
+        """
+        rest = self.rig.rest(bone)
+        stand = self.stand.get(bone)
+        return vector(rest.head_local if stand is None else stand.translation)
+
     @property
     def path(self) -> str:
         """The path of its settings from the armature object."""
@@ -386,13 +395,12 @@ def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
 
 def _joints(plan: GaitPlan, chain: ChainPlan) -> list[Vec]:
     """Return the joints of a leg at rest, in armature space."""
-    places = [plan.at_rest(bone) for bone in chain.bones]
-    heads = [vector(matrix.translation) for matrix in places]
+    heads = [plan.head_at_rest(bone) for bone in chain.bones]
     if chain.tip_bone < 0:
         return [*heads, vector(plan.rig.rest(chain.bones[-1]).tail_local)]
     if chain.tip_bone in chain.bones:
         return heads
-    return [*heads, vector(plan.at_rest(chain.tip_bone).translation)]
+    return [*heads, plan.head_at_rest(chain.tip_bone)]
 
 
 def _foot_axes(plan: GaitPlan, chain: ChainPlan) -> Mat3 | None:

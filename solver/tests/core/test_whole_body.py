@@ -1,6 +1,7 @@
 """Whole bodies: goals by rank, least motion, limits, balance, and that only the press counts."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import cos, degrees, hypot, inf, nan, pi, radians, sin
 from random import Random
 
@@ -266,6 +267,20 @@ def test_poses_go_with_the_mouse_within_reach(figure: Figure) -> None:
             last = pose
     figure("largest change of a joint while a hand is dragged", f"{worst:.1f} rad a metre")
     assert worst < 5.0 / 0.9
+
+
+def test_nothing_trembles_while_a_bone_is_dragged_slowly_in_and_out_of_reach(
+    figure: Figure,
+) -> None:
+    body, random = Figurine(), Random(5)
+    worst = 0.0
+    for case in range(12):
+        name, way = ("Head", "Chest", "Forearm.L")[case % 3], way_of(random, 0.6, 1.2)
+        goals = [body.drag(name, scaled(way, 1.0 + 5e-4 * step)) for step in range(16)]
+        for last, pose in pairwise(map(body.solve, goals)):
+            worst = max(worst, differences(pose, last)[1])
+    figure("largest change of a joint while a bone is dragged by half a millimeter", f"{worst:.3f}")
+    assert worst < 0.02
 
 
 def test_limits_hold_even_if_all_pulls_at_them() -> None:
