@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from fabrik_solver import Frame, Local
-from fabrik_solver.core.bones import location_at, rotation_to
+from fabrik_solver import Frame, Local, location_at, rotation_to
 from fabrik_solver.core.vectors import Mat3, Quat, Vec
 
 from ..blender.errors import ProblemError

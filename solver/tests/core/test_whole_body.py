@@ -269,7 +269,7 @@ def test_poses_go_with_the_mouse_within_reach(figure: Figure) -> None:
     assert worst < 5.0 / 0.9
 
 
-def test_nothing_trembles_while_a_bone_is_dragged_slowly_in_and_out_of_reach(
+def test_nothing_trembles_while_a_bone_is_dragged_out_of_reach(
     figure: Figure,
 ) -> None:
     body, random = Figurine(), Random(5)

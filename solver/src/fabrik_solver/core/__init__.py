@@ -11,16 +11,15 @@ from .bones import (
     bone_frame,
     facing,
     head_in_parent,
-    in_local_space,
     inherited_axes,
+    location_at,
     location_axes,
     moved_location,
-    out_of_local_space,
-    squared,
+    rotation_to,
 )
 from .chain import Chain, Goal, Solution, State
 from .continuous import solve_shot
-from .euler import euler_angles, euler_matrix, euler_pair
+from .euler import euler_angles
 from .frames import WHOLE, Frame, frame_in, inverse, point_in
 from .instants import BodyInstant, Candidate, ChainInstant, Instant
 from .limits import Cone, Hinge, Limit
@@ -64,27 +63,24 @@ __all__ = [
     "bone_frame",
     "chain_frames",
     "euler_angles",
-    "euler_matrix",
-    "euler_pair",
     "exact_for",
     "facing",
     "frame_in",
     "head_in_parent",
-    "in_local_space",
     "inherited_axes",
     "inverse",
+    "location_at",
     "location_axes",
     "moved_location",
-    "out_of_local_space",
     "point_in",
     "pose_body",
     "pose_chain",
     "pose_in_world",
     "posed_chain",
+    "rotation_to",
     "seen_from",
     "solve",
     "solve_shot",
-    "squared",
     "swing_along",
     "weakened",
 ]
