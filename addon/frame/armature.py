@@ -14,10 +14,7 @@ from typing import Any, NamedTuple, cast
 import bpy
 
 from fabrik_solver import Frame, Local
-from fabrik_solver.core.vectors import (
-    ORIGIN,
-    Quat,
-)
+from fabrik_solver.core.vectors import ORIGIN, Quat
 
 from ..blender import animation
 from ..blender.access import pose_bones, rest_bone

@@ -34,7 +34,6 @@ from ..blender.skeleton import Point, Skeleton
 COPY_ROTATION = "COPY_ROTATION"
 """Of this constraint Blender's axes are taken where they are unforeseen, as the head stays."""
 
-
 MODE = "rotation_mode"
 
 

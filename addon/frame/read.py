@@ -34,13 +34,7 @@ from ..blender.skeleton import Skeleton, matrix3, matrix_frame
 from ..plan.chain_plan import ChainPlan, GoalSource
 from ..plan.plan import Plan
 from ..settings.properties import FabrikConstraint, settings
-from .armature import (
-    Evaluated,
-    FkPose,
-    FkReader,
-    Unevaluated,
-    animated_from,
-)
+from .armature import Evaluated, FkPose, FkReader, Unevaluated, animated_from
 from .following import Followers
 
 T = TypeVar("T")

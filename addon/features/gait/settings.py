@@ -213,7 +213,7 @@ class FabrikGait(bpy.types.PropertyGroup):
     history: bytes = stored("History", "Simulated steps")
 
 
-NOT_SIMULATED = ("enabled", "influence", "pattern", "stand")
+NOT_SIMULATED = ("enabled", "influence", "pattern")
 """The settings that do not count for what is simulated: the pattern does as the groups of the legs.
 
 All others do, in the order in which they are defined: the keys of histories in files are made so.

@@ -137,7 +137,8 @@ class WholeBodyDrag:
         )
         is_held = any(pin.bone != self._bone for pin in self._pins)
         is_free = is_held or bool(self._limbs) or self._bone == root
-        self._body = self._posed.solver(is_free, self._loads(evaluated))
+        is_balanced = body_settings(armature).use_balance
+        self._body = self._posed.solver(is_free, self._loads(evaluated) if is_balanced else {})
         self._world = matrix_frame(evaluated.matrix_world)
         try:
             self._to_armature = inverse(self._world)[0]
@@ -153,7 +154,9 @@ class WholeBodyDrag:
         bone_axes = matrix3(evaluated.matrix_world @ pose_bones(evaluated)[self._bone].matrix)
         self.axes = orthonormalize(bone_axes) or IDENTITY
         names = [rig.names[pin.bone] for pin in self._pins if pin.bone != self._bone]
-        self._support = support_of(pose_bones(evaluated), names, self._roles.up)
+        self._support = None
+        if is_balanced:
+            self._support = support_of(pose_bones(evaluated), names, self._roles.up)
         self._held = self._goals()
         self._staying = self._independent()
 
@@ -270,7 +273,7 @@ class WholeBodyDrag:
             pose = posed.pose(
                 self._body,
                 wanted,
-                self._support if body_settings(self.object).use_balance else None,
+                self._support,
                 self._write,
             )
         except (ValueError, ArithmeticError):
