@@ -229,13 +229,8 @@ class PoseChannels:
             modes[bone] = mode_of(owner)
         return modes
 
-    def buffer(self, channel: str, size: int) -> array[float]:
-        """Return the column of a channel, with ``size`` components per bone."""
-        column = self.buffers.get(channel)
-        return self.read(channel, size) if column is None else column
-
     def read(self, channel: str, size: int) -> array[float]:
-        """Return the column as Blender stores it."""
+        """Return the column of a channel as Blender stores it, ``size`` components per bone."""
         column = self.buffers.get(channel)
         if column is None:
             rows = self._rows
@@ -244,6 +239,8 @@ class PoseChannels:
             )
             self.buffers[channel] = column
         return column
+
+    buffer = read
 
     def _sparse(self, channel: str, size: int) -> array[float]:
         column = array("f", bytes(4 * size * len(self._rows.names)))

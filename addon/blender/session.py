@@ -6,7 +6,7 @@ that nothing has to be forgotten piece by piece.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from .listeners import on_invalidate
 
@@ -21,7 +21,7 @@ def part(kind: type[Part]) -> Part:
     found = _parts.get(kind)
     if found is None:
         found = _parts[kind] = kind()
-    return cast(Part, found)
+    return found
 
 
 @on_invalidate

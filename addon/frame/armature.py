@@ -238,14 +238,15 @@ class FkReader:
         has_new_settings = False
         if (is_touched if has_settings is None else has_settings) or not self._columns:
             has_new_settings = self._read_settings(now, names)
+        last = self.last
         if not self.slots:
             self._read_channels(now)
         else:
-            changed, is_all = self._read_fk(channels), is_touched or self.last is None
+            changed, is_all = self._read_fk(channels), is_touched or last is None
             if changed or is_all:
                 self._read_others(now, changed, is_all)
-            elif not has_new_settings:
-                return cast(FkPose, self.last)
+            elif last is not None and not has_new_settings:
+                return last
         self.last = FkPose(
             self.rig,
             self.rows,
@@ -376,6 +377,9 @@ class Evaluated:
     """An evaluated armature, read lazily.
 
     Attributes:
+        object: The evaluated copy.
+        bones: Its pose bones.
+        channels: Their channels.
         has_animated_bones: Whether F-curves animate its bones that Blender has yet to evaluate.
     """
 
@@ -389,21 +393,13 @@ class Evaluated:
             rows: The bones that are read at each update; None for all.
         """
         self.object = armature
+        self.bones = pose_bones(armature)
+        self.channels = PoseChannels(self.bones, rows)
         self._rows = rows
 
     def has_played(self, _evaluated: PoseChannels, _posed: Collection[int]) -> bool:
         """Return whether evaluated channels have the values of these F-curves."""
         return True
-
-    @cached_property
-    def bones(self) -> bpy.types.bpy_prop_collection[Any]:
-        """The evaluated pose bones."""
-        return pose_bones(self.object)
-
-    @cached_property
-    def channels(self) -> PoseChannels:
-        """The evaluated channels."""
-        return PoseChannels(self.bones, self._rows)
 
     @cached_property
     def is_at_rest(self) -> bool:
@@ -447,7 +443,10 @@ class Unevaluated(Evaluated):
     Attributes:
         has_animated_bones: Whether F-curves animate its bones.
         has_animated_settings: Whether F-curves animate settings of its constraints.
+        patched: How channels are read that F-curves set.
     """
+
+    patched: type[PatchedRows] = PatchedChannels
 
     def __init__(self, rig: Skeleton, rows: Rows, played: Sampler | None) -> None:
         """Wrap an armature.
@@ -460,8 +459,12 @@ class Unevaluated(Evaluated):
         super().__init__(rig.object, rows)
         self._rig = rig
         self._played = played
-        self.has_animated_bones = played is not None and played.animates_bones()
-        self.has_animated_settings = played is not None and played.animates_settings()
+        self.has_animated_settings = False
+        if played is not None:
+            self.has_animated_bones = played.animates_bones()
+            self.has_animated_settings = played.animates_settings()
+            if self.has_animated_bones:
+                self.channels = self.patched(self.bones, played.bone_values, rows)
 
     def has_played(self, evaluated: PoseChannels, posed: Collection[int]) -> bool:
         """Return whether evaluated channels have the values of the F-curves.
@@ -477,14 +480,6 @@ class Unevaluated(Evaluated):
                 if there[place] != number and first + place // size not in posed:
                     return False
         return True
-
-    @cached_property
-    def channels(self) -> PoseChannels:
-        """The channels of the FK pose."""
-        bones, played = self.bones, self._played
-        if played is None or not played.animates_bones():
-            return PoseChannels(bones, self._rows)
-        return PatchedChannels(bones, played.bone_values, self._rows)
 
     def columns(self) -> list[list[Any]]:
         """Return the settings of all constraints: one list per setting of `settings_form`."""
@@ -509,11 +504,7 @@ class Unevaluated(Evaluated):
 class UnevaluatedRows(Unevaluated):
     """An armature as Blender will evaluate it, of which only what is read at each update counts."""
 
-    @cached_property
-    def channels(self) -> PoseChannels:
-        """The channels of the FK pose of the bones that are read at each update."""
-        played = cast(Sampler, self._played)
-        return PatchedRows(self.bones, played.bone_values, self._rows)
+    patched = PatchedRows
 
 
 ALMOST_ONE = 1.0 - 2.0**-23

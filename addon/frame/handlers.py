@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from time import perf_counter
-from typing import cast
+from typing import Any, cast
 
 import bpy
 from bpy.app.handlers import persistent
@@ -225,8 +225,13 @@ def _follow(
     redeclared, plan_of.deferred.followed = plan_of.deferred.followed, set()
     if (redeclared or not plan_of.is_declared) and depsgraph.mode == "VIEWPORT":
         redeclared |= _declare_dependencies()
-    if not is_frame_change:
-        if depsgraph.id_type_updated("ACTION"):
+    frame, has_new_curves = None, False
+    if is_frame_change:
+        untyped: Any = depsgraph
+        frame = untyped.scene.frame_current_final
+    else:
+        has_new_curves = depsgraph.id_type_updated("ACTION")
+        if has_new_curves:
             plan_of.look_at_animation()
         note_update(depsgraph)
     timing = events.timing
@@ -234,10 +239,12 @@ def _follow(
     done = Update(
         depsgraph,
         updates,
-        is_frame_change,
+        frame,
         is_played,
         is_rebuilt,
         events.is_undone,
+        is_foreign(depsgraph),
+        has_new_curves,
         redeclared,
         has_other_handlers,
     )

@@ -46,7 +46,7 @@ class Runs:
         is_solved: Whether an update was solved with the plan.
         overwritten: What is overwritten for an evaluation.
         followers: By armature, what is kept of bones that follow something solved, while nothing
-            but frames is played.
+            but frames is played. So are the armatures' copies.
     """
 
     def __init__(self) -> None:
@@ -59,6 +59,8 @@ class Runs:
         self.is_solved = False
         self.overwritten = Overwritten()
         self.followers: dict[int, Followers] = {}
+        self._copies: dict[int, bpy.types.Object] = {}
+        self._played_in: bpy.types.Depsgraph | None = None
         self._armatures: dict[int, ArmaturePlan] = {}
         self._units: dict[UnitPlan, Unit] = {}
         self._cached = 0  # Number of bones in cached results.
@@ -69,7 +71,7 @@ class Runs:
         if plan is before:
             return plan
         self.plan = plan
-        self.followers = {}
+        self.forget_played()
         kept, self._armatures = self._armatures, dict(self.planner.armatures)
         for uid in kept.keys() - self._armatures.keys():
             del self.readers[uid], self.writers[uid]
@@ -84,6 +86,18 @@ class Runs:
             self._cached = sum([len(one.plan.bones) * len(one.results) for one in self.units])
             self.is_solved = False
         return plan
+
+    def forget_played(self) -> None:
+        """Forget what is only valid while nothing but frames is played."""
+        self.followers = {}
+        self._copies, self._played_in = {}, None
+
+    def played_copies(self, depsgraph: bpy.types.Depsgraph) -> dict[int, bpy.types.Object]:
+        """Return the evaluated copies of all armatures; they stay while frames are played."""
+        if self._played_in != depsgraph:
+            self._copies = evaluated_copies(self.plan, depsgraph, {*self.plan.rigs})
+            self._played_in = depsgraph
+        return self._copies
 
     def unit(self, plan: UnitPlan) -> Unit:
         """Return a unit of the plan."""

@@ -99,7 +99,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         done: The evaluation.
     """
     if not done.is_played:
-        runs.followers = {}
+        runs.forget_played()
     affected = affected_by(runs, done)
     was_tried, solved, differing = early.take(runs.plan, done.depsgraph)
     differing &= affected.evaluated.keys()
@@ -139,7 +139,7 @@ def _wrong(
     right: set[int] = set()
     if was_tried and not done.is_undo:
         right = _confirmed(affected, early)
-    if not (done.is_frame_change or done.is_undo):
+    if done.frame is None and not done.is_undo:
         right |= affected.unchanged()
     wrong = (affected.evaluated.keys() - right) | differing
     return {uid for one in wrong for uid in groups[one]} & affected.evaluated.keys()
@@ -150,12 +150,12 @@ def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
     evaluated, lookahead = affected.evaluated.keys(), affected.runs.plan.lookahead
     right: set[int] = set()
     foreseen: set[int] = set()
-    if early is not None and not affected.has_new_curves:
+    if early is not None and not affected.update.has_new_curves:
         foreseen = evaluated & early.rigs.keys()
         scene, depsgraph = early.snapshot, affected.update.depsgraph
         if scene.came_true(depsgraph, early.worlds):
             right |= foreseen
-    if affected.frame is not None:  # No input of the others has changed then.
+    if affected.update.frame is not None:  # No input of the others has changed then.
         right |= evaluated & (lookahead.known - lookahead.timed) - foreseen
     return {uid for uid in right if affected.is_shown(uid)}
 
@@ -174,7 +174,7 @@ def _read_and_solve(affected: Affected, rigs: set[int]) -> set[int]:
     changed: set[int] = set()
     if known:
         scene = _channels(affected, known, touched | animated)
-        solved, changed = update(runs, scene, affected.frame)
+        solved, changed = update(runs, scene, done.frame)
         if not scene.came_true(done.depsgraph, solved.worlds):
             known = set()
     others = rigs - known
@@ -182,16 +182,17 @@ def _read_and_solve(affected: Affected, rigs: set[int]) -> set[int]:
         touched |= plan.lookahead.known
         if not done.is_played:
             touched |= animated
-        _, more = update(runs, _evaluated(affected, others, touched), affected.frame)
+        _, more = update(runs, _evaluated(affected, others, touched), done.frame)
         changed |= more
     return changed
 
 
 def _channels(affected: Affected, rigs: set[int], touched: set[int]) -> ChannelSnapshot:
     """Read armatures from the original data."""
-    runs, depsgraph = affected.runs, affected.update.depsgraph
-    frame = affected.frame if affected.is_foreign else None
-    scene = cast("bpy.types.Scene", depsgraph.scene)
+    runs, done = affected.runs, affected.update
+    frame = done.frame if done.is_foreign else None
+    depsgraph: Any = done.depsgraph
+    scene = depsgraph.scene
     return ChannelSnapshot(runs.plan, runs.readers, scene, rigs, touched, frame, depsgraph)
 
 
@@ -204,7 +205,7 @@ def _evaluated(affected: Affected, rigs: set[int], touched: set[int]) -> Evaluat
         done.depsgraph,
         {uid: affected.evaluated[uid] for uid in rigs},
         touched,
-        affected.is_foreign and done.is_frame_change,
+        done.is_foreign and done.frame is not None,
         runs.followers if done.is_played else None,
     )
 
@@ -255,7 +256,7 @@ def _evaluate_again(
         cast(Any, depsgraph.scene).original.update_tag()
     kept: list[SavedPose] = []
     # The channels may get animation from another depsgraph, or from another frame.
-    if affected.is_foreign or may_be_rebuilt:
+    if affected.update.is_foreign or may_be_rebuilt:
         rigs = [*(runs.plan.rigs[uid] for uid in again | others), *map(skeleton_of, released)]
         kept = [SavedPose(rig) for rig in rigs]
     for uid in others:
@@ -290,7 +291,7 @@ def _write(affected: Affected, rigs: Iterable[int]) -> None:
     overwritten = affected.runs.overwritten
     for uid in rigs:
         writer = affected.runs.writers[uid]
-        if affected.is_foreign:
+        if affected.update.is_foreign:
             flushed = flush_to_original(affected.evaluated[uid], writer.rig.object)
             overwritten.keep_flushed(writer.rig, flushed)
         overwritten.write(writer)
@@ -327,10 +328,12 @@ class Update(NamedTuple):
     Attributes:
         depsgraph: The evaluated depsgraph.
         updates: What it has updated.
-        is_frame_change: Whether its animation was evaluated.
+        frame: The new frame, if its animation was evaluated; else None.
         is_played: Whether it was evaluated for nothing else: no data-block was edited.
         is_rebuilt: Whether its relations were rebuilt.
         is_undo: Whether it follows an undo or redo.
+        is_foreign: Whether Blender does not flush its animation to the original data.
+        has_new_curves: Whether F-curves may have been edited.
         redeclared: Armatures whose dependencies were just declared, so that Blender evaluates them
             again in any case.
         has_other_handlers: Whether handlers of other extensions ran before, which may have changed
@@ -339,10 +342,12 @@ class Update(NamedTuple):
 
     depsgraph: bpy.types.Depsgraph
     updates: Updates
-    is_frame_change: bool
+    frame: float | None
     is_played: bool
     is_rebuilt: bool
     is_undo: bool
+    is_foreign: bool
+    has_new_curves: bool
     redeclared: Set[int] = frozenset()
     has_other_handlers: bool = False
 
@@ -355,18 +360,12 @@ class Affected(NamedTuple):
         runs: What is kept of them.
         evaluated: The affected armatures, evaluated.
         new: Those that this view layer has not shown yet, or whose lists a script changed.
-        is_foreign: Whether Blender does not flush the depsgraph's animation to the original data.
-        has_new_curves: Whether F-curves may have been edited.
-        frame: The new frame; None if the frame did not change.
     """
 
     update: Update
     runs: Runs
     evaluated: dict[int, bpy.types.Object]
     new: set[int]
-    is_foreign: bool
-    has_new_curves: bool
-    frame: float | None
 
     def is_shown(self, uid: int) -> bool:
         """Return whether an evaluated armature has the composed channel values."""
@@ -380,7 +379,7 @@ class Affected(NamedTuple):
         found = set(self.new)
         if not self.update.is_played:
             found |= geometry_in(self.update.updates)
-        return found | self.evaluated.keys() if self.is_foreign else found
+        return found | self.evaluated.keys() if self.update.is_foreign else found
 
     def unchanged(self) -> set[int]:
         """Return those of which an edit changed no input, so that they show the right pose.
@@ -390,7 +389,7 @@ class Affected(NamedTuple):
         update, runs = self.update, self.runs
         plan, depsgraph = runs.plan, update.depsgraph
         may_be_other = update.is_rebuilt or depsgraph.id_type_updated("ARMATURE")
-        if not (may_be_other and runs.is_solved) or self.has_new_curves:
+        if not (may_be_other and runs.is_solved) or update.has_new_curves:
             return set()
         changed = changed_in(update.updates, update.is_rebuilt)
         concerned = self.new | update.redeclared | plan.driven | changed
@@ -412,14 +411,14 @@ def affected_by(runs: Runs, update: Update) -> Affected:
     changed, all armatures are affected.
     """
     depsgraph, redeclared = update.depsgraph, update.redeclared
-    is_frame_change = update.is_frame_change
+    is_frame_change = update.frame is not None
     plan = runs.follow()
+    is_every = update.is_played and plan.rigs.keys() <= plan.timed | plan.lookahead.timed
+    if is_every and not runs.planner.stale(plan.rigs):
+        return Affected(update, runs, runs.played_copies(depsgraph), set())
     is_shown = is_frame_change and depsgraph.mode != "RENDER"
-    updated = None
-    # Where the frame affects all armatures, there is nothing to find out.
-    if not (is_shown and plan.rigs.keys() <= plan.timed | plan.lookahead.timed):
-        # Checking all armatures is cheaper than walking more updates than there are units.
-        updated = _updated(update, len(plan.units) if is_shown else None)
+    # Checking all armatures is cheaper than walking more updates than there are units.
+    updated = _updated(update, len(plan.units) if is_shown else None)
     # Gravity and frame rate are settings of the scene.
     is_timed = is_frame_change or session_uid(depsgraph.scene) in (updated or ())
     every = set(plan.rigs)
@@ -442,12 +441,7 @@ def affected_by(runs: Runs, update: Update) -> Affected:
         concerned |= plan.rigs.keys()
     is_every = concerned >= plan.rigs.keys()
     rigs = set(plan.rigs) if is_every else _solved_with(plan, concerned)
-    evaluated = evaluated_copies(plan, depsgraph, rigs)
-    has_new_curves = not is_frame_change and depsgraph.id_type_updated("ACTION")
-    scene = cast("bpy.types.Scene", depsgraph.scene)
-    frame = scene.frame_current_final if is_frame_change else None
-    is_other = is_foreign(depsgraph)
-    return Affected(update, runs, evaluated, new, is_other, has_new_curves, frame)
+    return Affected(update, runs, evaluated_copies(plan, depsgraph, rigs), new)
 
 
 def _updated(update: Update, most: int | None = None) -> set[int] | None:
