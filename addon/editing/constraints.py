@@ -19,7 +19,7 @@ from ..frame.solving import solve_constraint
 from ..plan import dependencies, planner
 from ..plan.chain_plan import ChainPlan
 from ..plan.planner import chains_in
-from ..plan.registry import MOTIONS
+from ..plan.registry import kind_of
 from ..settings.properties import FabrikConstraint, free_name, settings
 from . import offset
 from .defaults import apply_defaults
@@ -72,8 +72,7 @@ def add(
         solver = exact_for("FABRIK", count or length)
     known_problems = problems()
     empty = None
-    motion = MOTIONS.get(solver)
-    if target is None and (motion is None or motion.needs_target):
+    if target is None and kind_of(solver).needs_target:
         place, size = tip_world(armature, bone)
         size = beside_mesh(armature, bone, 0.25 * size)
         name = f"{common_name(bone)} Target"

@@ -36,7 +36,7 @@ from ..blender.rotation import channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..plan.bend_side import stored_flexion
 from ..plan.planner import chains_in
-from ..plan.registry import MOTIONS
+from ..plan.registry import kind_of
 from ..settings.joint_limits import limit_of
 from ..settings.properties import FabrikConstraint, settings
 from .lifting import lifts_of
@@ -132,7 +132,7 @@ def remember(armature: bpy.types.Object, item: FabrikConstraint) -> None:
     What is stored already stays, unless it was found for a constraint that is gone: the clip, or
     the rest pose, may be another one since then. Armature data that is linked is left as it is.
     """
-    if not cast(bpy.types.Armature, armature.data).is_editable or item.solver in MOTIONS:
+    if not cast(bpy.types.Armature, armature.data).is_editable or not kind_of(item.solver).reaches:
         return
     rig = skeleton_of(armature)
     for name in named_chain(item, pose_bones(armature)[item.bone]).bones[1:]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from math import inf, isfinite
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from fabrik_solver import (
     SOLVERS,
@@ -44,7 +44,7 @@ from ..plan.chain_plan import (
     StartPose,
     offset_turn,
 )
-from ..plan.registry import MOTIONS, SOLVER_NAMES
+from ..plan.registry import SOLVER_NAMES, kind_of
 from ..plan.results import NOTHING, OFF, SolveResult, explanation
 from ..plan.unit import Unit
 from ..settings.joint_limits import IkSettings
@@ -83,7 +83,7 @@ class SolveInput(NamedTuple):
         pole: The pole in world space, if there is one.
         axes: The goal orientation of the tip bone in world space, if there is one.
         note: The note to report.
-        extra: What a motion has read.
+        motion: What its motion has read, if one poses it.
         start: The pose to solve from instead of the FK pose, if it is continuous.
         facing: Where it bends if it is nearly straight and has no pole (see `Aim`).
     """
@@ -96,7 +96,7 @@ class SolveInput(NamedTuple):
     pole: Vec | None
     axes: Mat3 | None
     note: str = ""
-    extra: object = None
+    motion: object = None
     start: StartPose | None = None
     facing: tuple[Vec, float] | None = None
 
@@ -188,7 +188,7 @@ class ChainUnit(Unit):
                 "F-curve or driver",
                 solver=settings.solver,
             )
-        if MOTIONS.get(SOLVER_NAMES[settings.solver]) is not self.plan.motion:
+        if kind_of(SOLVER_NAMES[settings.solver]) is not self.plan.kind:
             raise ProblemError(
                 "Only solvers that reach a target can be switched by animation: animate the "
                 "Influence of two constraints instead"
@@ -370,10 +370,10 @@ class ReachingChain(ChainUnit):
 class MovedChain(ChainUnit):
     """A chain that a motion poses, such as a look-at or a rope."""
 
-    def __init__(self, plan: ChainPlan, motion: Motion) -> None:
+    def __init__(self, plan: ChainPlan) -> None:
         """Start without a result."""
         super().__init__(plan)
-        self._motion = motion
+        self._motion = cast(Motion, plan.kind)
 
     def read_motion(self, scene: SolvedScene) -> object:
         """Return what the motion reads."""
@@ -385,7 +385,7 @@ class MovedChain(ChainUnit):
         context = MotionContext(
             inputs.world, to_armature, inputs.target, settings.influence, settings.tolerance
         )
-        posed = self._motion.pose(given, context, inputs.extra)
+        posed = self._motion.pose(given, context, inputs.motion)
         if self.plan.note:
             posed.report = posed.report._replace(message=self.plan.note)
         return posed

@@ -151,7 +151,7 @@ def _unit_of(plan: UnitPlan) -> Unit:
 
 
 def _chain_unit(chain: ChainPlan) -> Unit:
-    return ReachingChain(chain) if chain.motion is None else MovedChain(chain, chain.motion)
+    return ReachingChain(chain) if chain.kind.reaches else MovedChain(chain)
 
 
 UNITS: dict[type, Callable[[Any], Unit]] = {ChainPlan: _chain_unit, TreePlan: TreeUnit}

@@ -185,35 +185,51 @@ class ChainPose:
     location: Vec | None = None
 
 
-class Motion(NamedTuple):
-    """A kind of motion, selected by the Solver setting of a constraint.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChainKind:
+    """What a constraint does with its chain, selected by its Solver setting.
 
     Attributes:
-        solver: Its item of the Solver enum.
-        needs_target: Whether it requires a target.
+        reaches: Whether a method of the solver bends the chain until the tip is on the target.
         resolve: Completes the plan of a chain from its constraint; raises `ProblemError` if the
             constraint is invalid.
-        read: Returns the further inputs of the solution: evaluated settings, times, places. They
-            are compared with ``==``.
-        pose: Returns the posed chain, given its input, the context and what `read` returned.
+        needs_target: Whether it requires a target.
         places_tip: Whether it moves the tip to a goal.
-        doing: Status text while it works normally, for motions without a goal.
+        doing: Status text while it works normally, where there is no goal.
         gaze: Returns the axis of the last bone that points at the target, for a look-at.
         mirrored: Returns the mirrored values of settings that differ, by name, and a note on what
             cannot be mirrored; given the constraint and the matrix between the tip bones' axes.
-        is_known_ahead: Whether `read` returns the same ahead of an evaluation, as it needs nothing
+        is_known_ahead: Whether its inputs are the same ahead of an evaluation, as they are nothing
             but settings, the frame and the target (see `lookahead`).
     """
 
-    solver: Item
-    needs_target: bool
+    reaches: ClassVar[bool] = True
+
     resolve: Callable[[ChainPlan, FabrikConstraint], None]
-    read: Callable[[Snapshot, ChainPlan], object]
-    pose: Callable[[ChainInput, MotionContext, object], ChainPose]
+    needs_target: bool = True
     places_tip: bool = True
     doing: str = ""
     gaze: Callable[[FabrikConstraint], Vec] | None = None
     mirrored: Callable[[FabrikConstraint, Matrix], tuple[dict[str, Any], str]] | None = None
+    is_known_ahead: Callable[[FabrikConstraint], bool] = lambda _: True
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Motion(ChainKind):
+    """A kind of motion, such as a look-at or a rope, which poses chains by itself.
+
+    Attributes:
+        solver: Its item of the Solver enum.
+        read: Returns the further inputs of the solution: evaluated settings, times, places. They
+            are compared with ``==``.
+        pose: Returns the posed chain, given its input, the context and what `read` returned.
+    """
+
+    reaches: ClassVar[bool] = False
+
+    solver: Item
+    read: Callable[[Snapshot, ChainPlan], object]
+    pose: Callable[[ChainInput, MotionContext, object], ChainPose]
     is_known_ahead: Callable[[FabrikConstraint], bool] = lambda _: False
 
 
@@ -415,7 +431,7 @@ class ChainPlan(UnitPart):
     Attributes:
         rig: The armature.
         item: Index of the constraint in the armature's list.
-        motion: The motion that poses the chain; None if a solver reaches a target.
+        kind: What it does with the chain.
         items: The item alone, as all units have them.
         bones: The posed bones, root first; empty if the constraint is invalid.
         tip_bone: The bone whose head is the tip; -1 if the tip is the last bone's tail.
@@ -449,7 +465,7 @@ class ChainPlan(UnitPart):
 
     rig: Skeleton
     item: int
-    motion: Motion | None = None
+    kind: ChainKind
     items: tuple[int, ...] = field(init=False)
     bones: list[int] = field(default_factory=list)
     tip_bone: int = -1

@@ -208,10 +208,9 @@ class _DependencyWalk:
         return False
 
     def _knows_motion(self, chain: ChainPlan) -> bool:
-        if chain.motion is None:
-            return True
         item = settings(chain.rig.object).constraints[chain.item]
-        return chain.motion.is_known_ahead(item) and not self._has_keyed_groups(chain)
+        is_known = chain.kind.is_known_ahead(item)
+        return is_known and (chain.kind.reaches or not self._has_keyed_groups(chain))
 
     def _has_keyed_groups(self, chain: ChainPlan) -> bool:
         """Return whether F-curves set settings in groups of a constraint, which are not sampled."""

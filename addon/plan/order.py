@@ -123,7 +123,7 @@ class Order:
             return i
 
         for i, chain in enumerate(chains):
-            for bone in chain.bones if chain.motion is None else ():
+            for bone in chain.bones if chain.kind.reaches else ():
                 other = leader_of(first.setdefault((chain.rig.uid, bone), i))
                 own = leader_of(i)
                 leader[max(own, other)] = min(own, other)

@@ -1,6 +1,6 @@
 """The registry of features: their settings, motions, and hooks into planning and solving.
 
-The loop imports no feature, but uses what the installed ones register here.
+Neither plan nor frame imports a feature; they use what the installed ones register here.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ..blender.skeleton import Skeleton
 from ..settings import properties
 from ..settings.definitions import TypedDefinition
 from ..settings.properties import LISTS, SOLVER_ITEMS, FabrikConstraint, FabrikSettings
-from .chain_plan import ChainPlan, Motion
+from .chain_plan import ChainKind, ChainPlan, Motion
 from .pre_pass import PrePassBone
 
 
 @dataclass(frozen=True, kw_only=True)
 class Feature:
-    """A feature's contributions to the loop.
+    """A feature's contributions to planning and solving.
 
     Attributes:
         groups: Its property groups, each after those that it contains.
@@ -47,7 +47,7 @@ class Feature:
     on_update: Callable[[bpy.types.Depsgraph], None] | None = None
 
 
-MOTIONS: dict[str, Motion] = {}
+_motions: dict[str, Motion] = {}
 """The motions, by item of the Solver enum."""
 
 SOLVER_NAMES: dict[int, str] = {}
@@ -67,7 +67,7 @@ def install(features: Sequence[Feature]) -> None:
         LISTS.update(feature.lists)
         if feature.motion is not None:
             SOLVER_ITEMS.append(feature.motion.solver)
-            MOTIONS[feature.motion.solver[0]] = feature.motion
+            _motions[feature.motion.solver[0]] = feature.motion
     SOLVER_ITEMS.sort(key=lambda item: item[3])
     SOLVER_NAMES.update({number: name for name, _, _, number in SOLVER_ITEMS})
     groups = [group for feature in features for group in feature.groups]
@@ -77,13 +77,13 @@ def install(features: Sequence[Feature]) -> None:
 def uninstall() -> None:
     """Undo `install`."""
     properties.unregister()
-    SOLVER_ITEMS[:] = [item for item in SOLVER_ITEMS if item[0] not in MOTIONS]
-    for table in (MOTIONS, SOLVER_NAMES, LISTS):
+    SOLVER_ITEMS[:] = [item for item in SOLVER_ITEMS if item[0] not in _motions]
+    for table in (_motions, SOLVER_NAMES, LISTS):
         table.clear()
     _installed.clear()
 
 
-def resolve_reach(chain: ChainPlan, item: FabrikConstraint) -> None:
+def _resolve_reach(chain: ChainPlan, item: FabrikConstraint) -> None:
     """Let all features complete the plan of a chain that reaches a target.
 
     Raises:
@@ -92,6 +92,15 @@ def resolve_reach(chain: ChainPlan, item: FabrikConstraint) -> None:
     for feature in _installed:
         if feature.resolve is not None:
             feature.resolve(chain, item)
+
+
+REACH = ChainKind(resolve=_resolve_reach)
+"""A chain that one of the solver's methods bends to its target."""
+
+
+def kind_of(solver: str) -> ChainKind:
+    """Return what constraints do with their chains, by item of the Solver enum."""
+    return _motions.get(solver, REACH)
 
 
 def pre_pass_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[PrePassBone]:

@@ -23,26 +23,23 @@ from ..settings.values import pointed
 from .bend_side import bend_side
 from .chain_plan import ChainPlan
 from .deferred import write_later
-from .registry import MOTIONS, resolve_reach
+from .registry import kind_of
 
 
 def plan_chain(rig: Skeleton, index: int) -> ChainPlan:
     """Return the plan of a constraint of an armature, with its problem if it is invalid."""
     item = settings(rig.object).constraints[index]
-    motion = MOTIONS.get(item.solver)
-    chain = ChainPlan(rig, index, motion)
+    chain = ChainPlan(rig, index, kind_of(item.solver))
     try:
         _resolve_bones(chain, item)
         chain.target = _point(item, "target", "subtarget")
-        if chain.target is None and (motion is None or motion.needs_target):
+        if chain.target is None and chain.kind.needs_target:
             raise ProblemError("There is no target: choose an object or a bone")
         chain.offset = _offset(item)
         _resolve_joints(chain)
-        if motion is None:
+        if chain.kind.reaches:
             chain.pole = _point(item, "pole_target", "pole_subtarget")
-            resolve_reach(chain, item)
-        else:
-            motion.resolve(chain, item)
+        chain.kind.resolve(chain, item)
         _refuse_posed_bones(chain)
         chain.note = _note_of_disturbance(chain) or chain.note
     except ProblemError as problem:
@@ -73,7 +70,7 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
     chain.bones = up[-item.chain_count :]
     chain.root_parent = rig.parents[chain.bones[0]]
     chain.rest_bend = bend_side(rig, chain.bones, chain.tip_bone)
-    if chain.motion is None:
+    if chain.kind.reaches:
         _resolve_tip(chain, item)
     chain.ranges = ranges_of(chain.bones)
 
@@ -123,7 +120,7 @@ def _resolve_joints(chain: ChainPlan) -> None:
     for problem in map(joint_problem, bones):
         if problem:
             raise ProblemError(problem)
-    if chain.motion is None:
+    if chain.kind.reaches:
         # A driver has the last word on what it sets, so that the others have to do what is left.
         chain.driven = [
             index
@@ -157,7 +154,7 @@ def _note_of_disturbance(chain: ChainPlan) -> str:
     for i in chain.bones:
         bone = bones[chain.rig.names[i]]
         others = [channel_of(KINDS[slot // count])[0] for slot in chain.more if slot % count == i]
-        for channel in others if chain.motion is None else ("rotation", *others):
+        for channel in others if chain.kind.reaches else ("rotation", *others):
             if animation.has_driver(chain.rig.object, bone, channel):
                 return msg(
                     "The {channel} of “{bone}” has a driver, which is applied after the "

@@ -10,7 +10,7 @@ import bpy
 from fabrik_solver import SOLVERS
 
 from ..blender.messages import shown
-from ..plan.registry import MOTIONS
+from ..plan.registry import SOLVER_NAMES, kind_of
 from ..settings.properties import FabrikConstraint
 from .layout import Layout
 
@@ -20,6 +20,11 @@ def reaches(solver: str) -> bool:
     return solver in SOLVERS
 
 
+def is_known(solver: str) -> bool:
+    """Return whether there is a solver; an enum may have the number of none."""
+    return solver in SOLVER_NAMES.values()
+
+
 def is_exact(solver: str) -> bool:
     """Return whether a solver needs no iterations."""
     return reaches(solver) and SOLVERS[solver].is_exact
@@ -27,14 +32,12 @@ def is_exact(solver: str) -> bool:
 
 def has_target(solver: str) -> bool:
     """Return whether a chain has a target."""
-    motion = MOTIONS.get(solver)  # None also for an unknown enum number.
-    return reaches(solver) if motion is None else motion.needs_target
+    return is_known(solver) and kind_of(solver).needs_target
 
 
 def has_tip(solver: str) -> bool:
     """Return whether the tip of a chain is moved to a goal."""
-    motion = MOTIONS.get(solver)
-    return reaches(solver) if motion is None else motion.places_tip
+    return is_known(solver) and kind_of(solver).places_tip
 
 
 def always(_solver: str) -> bool:

@@ -9,7 +9,7 @@ import bpy
 from ...blender.messages import CONTEXT, Message, counted, label, msg, shown
 from ...blender.refusals import rest_problem
 from ...editing.constraints import active_constraint
-from ...plan.registry import MOTIONS
+from ...plan.registry import kind_of
 from ...settings.properties import FabrikConstraint, settings
 from ...ui.layout import Layout, active_column, draw_bone_of, draw_if, draw_sentence
 from ...ui.refusing import active_armature
@@ -211,9 +211,9 @@ def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
 
 def state_name(item: FabrikConstraint) -> Message:
     """Return the label of the state."""
-    motion = MOTIONS.get(item.solver)
-    if motion is not None and motion.doing and item.state == "REACHED":
-        return label(motion.doing)
+    kind = kind_of(item.solver)
+    if kind.doing and item.state == "REACHED":
+        return label(kind.doing)
     if item.state == "DISABLED" and item.enabled and item.influence == 0.0:
         return msg("Influence is 0: showing FK pose")
     states = cast(bpy.types.EnumProperty, item.bl_rna.properties["state"])

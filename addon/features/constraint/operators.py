@@ -22,7 +22,7 @@ from ...editing.defaults import (
 )
 from ...editing.unused import remove_constraints
 from ...plan import planner
-from ...plan.registry import MOTIONS
+from ...plan.registry import kind_of
 from ...settings.definitions import defined
 from ...settings.properties import SOLVER_ITEMS, FabrikConstraint, settings
 from ...ui.adding import AddWithTargetOperator, MakingControls, Selection, known_objects
@@ -46,7 +46,7 @@ def _order_refusal(context: bpy.types.Context) -> str:
 def _pole_refusal(context: bpy.types.Context) -> str:
     """Ask for a constraint without a pole that supports one."""
     item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
-    if item.solver in MOTIONS:
+    if not kind_of(item.solver).reaches:
         return msg(
             "“{constraint}” does not use a pole: choose a constraint that reaches a target",
             constraint=item.name,

@@ -16,7 +16,7 @@ from ...frame.tree import TreeUnit
 from ...plan import planner
 from ...plan.chain_plan import ChainPlan
 from ...plan.plan import Plan
-from ...plan.registry import MOTIONS, SOLVER_NAMES
+from ...plan.registry import SOLVER_NAMES, kind_of
 from ...plan.tree_plan import TreePlan
 from ...settings.joint_limits import ik_settings
 from ...settings.properties import settings
@@ -186,7 +186,7 @@ def shots(armature: bpy.types.Object) -> list[ShotSimulation]:
     """Return the simulations of the shots of an armature, one per body."""
     items = settings(armature).constraints
     continuous = [
-        i for i, item in enumerate(items) if is_continuous(item) and item.solver not in MOTIONS
+        i for i, item in enumerate(items) if is_continuous(item) and kind_of(item.solver).reaches
     ]
     known = planner.known()
     for unit in known.units if known and continuous else ():

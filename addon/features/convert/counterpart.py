@@ -20,7 +20,7 @@ from ...blender.messages import label, msg
 from ...blender.refusals import joints_problem
 from ...blender.relations import active_constraints
 from ...blender.skeleton import skeleton_of
-from ...plan.registry import MOTIONS
+from ...plan.registry import kind_of
 from ...settings.joint_limits import AXES, FREE, ik_settings, joint_problem
 from ...settings.joints import FabrikJoint
 from ...settings.properties import FabrikConstraint
@@ -254,7 +254,7 @@ def refuse_own(item: FabrikConstraint, bone: Any) -> None:
     name = msg("“{constraint}”", constraint=item.name)
     if bone is None:
         raise ProblemError("{name} has no tip bone: choose the last bone of the chain", name=name)
-    if item.solver in MOTIONS:
+    if not kind_of(item.solver).reaches:
         raise ProblemError(
             "{name} does not use an IK solver and cannot be converted: bake it", name=name
         )

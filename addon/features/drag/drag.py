@@ -162,7 +162,7 @@ def _posing(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
     return min(
         posing,
         key=lambda chain: (
-            chain.motion is not None and not chain.motion.needs_target,
+            not chain.kind.needs_target,
             _bones_to_tip(chain, bone),
             chain.item != active,
         ),
@@ -176,8 +176,7 @@ def _carrying(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
     constraint orients, are posed in FK.
     """
     for chain in chains:
-        reaches = chain.motion is None or chain.motion.places_tip
-        if chain.has_hand or chain.tip_bone >= 0 or not reaches:
+        if chain.has_hand or chain.tip_bone >= 0 or not chain.kind.places_tip:
             continue
         rig, last = chain.rig, chain.bones[-1]
         end = (0.0, rig.bone(last).length, 0.0)

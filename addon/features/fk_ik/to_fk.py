@@ -311,7 +311,7 @@ def _start(chain: ChainPlan, indices: Sequence[int]) -> int:
 
 
 def _refuse_motion(chain: ChainPlan) -> None:
-    if chain.motion is not None:
+    if not chain.kind.reaches:
         raise ProblemError(
             "“{chain}” does not reach a target, so that no position of its target defines a "
             "pose: choose another constraint",

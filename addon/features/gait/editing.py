@@ -27,7 +27,7 @@ from ...editing.girth import beside_mesh
 from ...editing.known_limbs import fk_bones
 from ...editing.placing import new_empty
 from ...plan import planner
-from ...plan.registry import MOTIONS
+from ...plan.registry import kind_of
 from ...settings.properties import free_name, settings
 from .gait_plan import plans_of
 from .settings import FabrikGait, gait_settings
@@ -263,7 +263,7 @@ def _constraint(
     """Return the name of the constraint of a leg, which is added if there is none."""
     ends = {rig.names[bone] for bone in (leg.tip, leg.bones[-1])}
     for item in settings(armature).constraints:
-        if item.bone in ends and item.solver not in MOTIONS:
+        if item.bone in ends and kind_of(item.solver).reaches:
             return item.name
     tip, target = rig.names[leg.tip], None
     if leg.foot >= 0:

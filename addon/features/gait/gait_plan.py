@@ -348,7 +348,7 @@ def transposed(m: Mat3) -> Mat3:
 def _leg_chain(plan: GaitPlan, leg: FabrikGaitLeg, chains: Sequence[ChainPlan]) -> ChainPlan:
     chain = chains[_item_of(plan, leg)]
     name = chain.name
-    if chain.motion is not None:
+    if not chain.kind.reaches:
         raise ProblemError("“{name}” does not reach a target: choose another constraint", name=name)
     if chain.problem:
         raise ProblemError(

@@ -18,7 +18,7 @@ from ...frame.solving import present_runs
 from ...plan import planner
 from ...plan.chain_plan import ChainPlan
 from ...plan.plan import Plan
-from ...plan.registry import MOTIONS
+from ...plan.registry import kind_of
 from ...settings.properties import settings
 from ..simulation import history
 from ..simulation.digest import Source
@@ -157,5 +157,5 @@ def tracks_of(armature: bpy.types.Object) -> list[FootTrack]:
     return [
         FootTrack(armature, i)
         for i, item in enumerate(items)
-        if ground_settings(item).use and item.solver not in MOTIONS
+        if ground_settings(item).use and kind_of(item.solver).reaches
     ]

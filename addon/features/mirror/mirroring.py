@@ -25,7 +25,7 @@ from ...editing.bending import hinge_values, rolled_cone
 from ...editing.copying import IK_AXIS, add_with, set_values, values_of
 from ...editing.flexion import Stored, restore_flexions, stored_flexions
 from ...editing.placing import new_empty
-from ...plan.registry import MOTIONS
+from ...plan.registry import kind_of
 from ...settings.joint_limits import AXES
 from ...settings.joints import FabrikJoint
 from ...settings.properties import free_name, settings
@@ -235,10 +235,10 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
         "pole_angle": -item.pole_angle,
         **_mirrored_offset(armature, item, target.axes, axes_to_tip),
     }
-    motion = MOTIONS.get(item.solver)
-    if motion is not None and motion.mirrored is not None:
-        motion_values, lost = motion.mirrored(item, axes_to_tip)
-        values |= motion_values
+    kind = kind_of(item.solver)
+    if kind.mirrored is not None:
+        own_values, lost = kind.mirrored(item, axes_to_tip)
+        values |= own_values
         notes += [lost] if lost else []
     chain = named_chain(item, pose_bones(armature)[item.bone])
     bones = [*chain.bones, chain.tip] if chain.tip and item.use_rotation else chain.bones

@@ -201,16 +201,16 @@ def _shown(
     if chain.target is not None:
         target = place_of(depsgraph, chain.target)
         aim = target[1] if chain.offset is None else point_in(target, chain.offset[1])
-    if chain.motion is not None and chain.motion.gaze is not None:
-        along = point_in(rig.now.frame(chain.bones[-1]), chain.motion.gaze(rig.item(chain)))
+    if chain.kind.gaze is not None:
+        along = point_in(rig.now.frame(chain.bones[-1]), chain.kind.gaze(rig.item(chain)))
         tip = _gaze(point_in(rig.world, along), joints[-2], aim)
     is_moved = chain.goal_source is not None or chain.target_tie is not None
     if is_moved and item.state == "REACHED":
         aim = tip  # Feet, walks and lifted bodies change the goal.
     is_elsewhere = chain.goal_source is not None and chain.goal_source.replaces_target
-    has_target = not is_elsewhere and (chain.motion is None or chain.motion.needs_target)
+    has_target = not is_elsewhere and chain.kind.needs_target
     # Motions and walks report their own error; that of others may be older than the evaluated pose.
-    is_own = chain.motion is not None or is_elsewhere or chain.target_tie is not None
+    is_own = not chain.kind.reaches or is_elsewhere or chain.target_tie is not None
     missed = 0.0
     if item.state != "REACHED":
         missed = item.error if is_own else dist(tip, aim)
@@ -232,7 +232,7 @@ def _shown(
         _shell(plan, unit, chain, rig, local) if has_shell else None,
         missed,
         item.state,
-        "" if chain.motion is None else chain.motion.doing,
+        chain.kind.doing,
     )
 
 
@@ -291,7 +291,7 @@ def _shell(
 
     An oriented hand does not reach; the center is offset by it instead.
     """
-    if chain.motion is not None or any(
+    if not chain.kind.reaches or any(
         other.is_root_free and other.bones[0] == unit.bones[0] and rig.item(other).root_weight > 0.0
         for other in unit.members
     ):

@@ -75,8 +75,7 @@ def posed_chains(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object) -> 
         if not is_on(chain) or chain.problem or item.state == "INVALID":
             continue
         source = chain.goal_source
-        is_placed = chain.motion is None or chain.motion.places_tip
-        is_placed &= source is None or not source.replaces_target
+        is_placed = chain.kind.places_tip and (source is None or not source.replaces_target)
         target = chain.target if is_placed else None
         chains.append(
             PosedChain(
