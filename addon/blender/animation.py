@@ -174,12 +174,15 @@ def frames_beyond_keys(curve: bpy.types.FCurve, start: int, end: int) -> tuple[i
     )
 
 
-def curves_of(ob: bpy.types.Object, path: str, everywhere: bool) -> list[dict[int, Any]]:
+def curves_of(
+    ob: bpy.types.Object, path: str, count: int, everywhere: bool
+) -> list[dict[int, Any]]:
     """Return the effective F-curves of a property by array index, for each action that has any.
 
     Args:
         ob: The object.
         path: The data path of the property.
+        count: The number of its components.
         everywhere: Whether to search all actions in the file, or only those the object uses.
     """
     if everywhere:
@@ -193,8 +196,10 @@ def curves_of(ob: bpy.types.Object, path: str, everywhere: bool) -> list[dict[in
         if key in visited:
             continue
         visited.add(key)
-        for curves in curve_lists(action, slot):
-            of_object = {c.array_index: c for c in curves if c.data_path == path and has_effect(c)}
+        lists: list[Any] = curve_lists(action, slot)
+        for curves in lists:
+            found = ((i, curves.find(path, index=i)) for i in range(count))
+            of_object = {i: curve for i, curve in found if curve is not None and has_effect(curve)}
             by_list += [of_object] if of_object else []
     return by_list
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterator
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -133,6 +134,7 @@ def curve_digest(curve: Any) -> bytes:
     return hasher.digest()
 
 
+@lru_cache(maxsize=4096)  # All actions of a character have the same paths.
 def owner_in_path(path: str) -> tuple[str, str]:
     """Return the collection, and name or index, of a data path's owner; empty without one."""
     match = OWNER.match(path)

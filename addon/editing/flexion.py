@@ -264,8 +264,8 @@ def _clip_of(joint: _Joint) -> _Clip | None:
     posed = joint.posed
     channel, size = channel_of(mode_of(posed))
     path = posed.path_from_id(channel)
-    clips = animation.curves_of(joint.armature, path, everywhere=False)
-    clips = clips or animation.curves_of(joint.armature, path, everywhere=True)
+    clips = animation.curves_of(joint.armature, path, size, everywhere=False)
+    clips = clips or animation.curves_of(joint.armature, path, size, everywhere=True)
     if not clips or not rest.use_inherit_rotation:
         return None
     before, after = joint.to_bone(joint.before), joint.to_bone(joint.after)

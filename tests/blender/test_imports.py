@@ -14,20 +14,53 @@ PACKAGES = {"addon": ROOT, "fabrik_solver": ROOT / "solver" / "src"}
 
 PROGRAM = """
 import gc, importlib, os, sys
+from importlib.machinery import FileFinder, SourceFileLoader
 import bpy
 gc.disable()  # What it would find of each of the copies takes a fifth of the time.
 sys.path[:0] = {path!r}
-for name in {names!r}:
-    # The solver imports nothing of the extension, so that it may stay for those modules.
-    package = name.split(".")[0]
-    for known in [one for one in sys.modules if one.split(".")[0] == package]:
-        del sys.modules[known]
+folders, names = {folders!r}, {names!r}
+complete, tried = [], set()
+
+class NotingLoader(SourceFileLoader):
+    def exec_module(self, module):
+        super().exec_module(module)
+        complete.append(module.__name__)
+
+def find_in(folder):
+    if not folder.startswith(folders):
+        raise ImportError
+    return FileFinder(folder, (NotingLoader, [".py"]))
+
+def attempt(name):
     try:
         importlib.import_module(name)
     except ImportError as error:
         print(f"{{name}}: {{error}}")
+
+def forget_all():
+    for known in set(sys.modules).intersection(names):
+        del sys.modules[known]
+
+sys.path_hooks.insert(0, find_in)
+for name in names:
+    attempt(name)
+forget_all()
+# What those before have not imported is as good as first: whoever waits for it imports it as well,
+# and fails when itself first. Hardly any is imported by others before its turn in the order in
+# which they were complete. The packages of a module come first whatever is imported of them.
+when = {{name: i for i, name in enumerate(complete)}}
+def packages(name):
+    return [name[:i] for i, sign in enumerate(name + ".") if sign == "."]
+for name in sorted(names, key=lambda name: max(when.get(one, 0) for one in packages(name))):
+    first = next((one for one in packages(name) if one not in sys.modules), None)
+    if first is not None:
+        attempt(name)
+        tried |= {{one for one in (name, *sys.modules) if (one + ".").startswith(first + ".")}}
+for name in set(names) - tried:
+    forget_all()
+    attempt(name)
 sys.stdout.flush()
-os._exit(0)  # Blender 4.2 may crash at its end with some hundred copies of each definition.
+os._exit(0)  # Blender 4.2 may crash at its end with many copies of each definition.
 """
 
 
@@ -41,7 +74,8 @@ def test_every_module_can_be_imported_first(tmp_path: Path) -> None:
     names = sorted(name.removesuffix(".__init__") for name in names)
     assert {"fabrik_solver.core.solve", "addon.plan.plan", "addon.features.gait.body"} <= set(names)
     script = tmp_path / "imports.py"
-    script.write_text(PROGRAM.format(path=PATH, names=names))
+    folders = tuple(str(folder / package) for package, folder in PACKAGES.items())
+    script.write_text(PROGRAM.format(path=PATH, folders=folders, names=names))
     printed = run_elsewhere(script)
     assert [line for line in printed.splitlines() if line.startswith((*PACKAGES,))] == []
 

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +31,15 @@ def bold_in(text: str) -> list[list[str]]:
     ]
 
 
-def texts_in(folder: Path) -> Iterator[str]:
-    """Yield the strings that scripts of Blender pass as a label: text=… and heading=…."""
+def texts_in(folder: Path, words: Collection[str]) -> Iterator[str]:
+    """Yield the strings that scripts of Blender pass as a label: text=… and heading=….
+
+    Only scripts in which one of the words occurs are parsed, each of which takes a while.
+    """
     for file in folder.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_bytes())):
+        content = file.read_text(encoding="utf-8")
+        tree = ast.parse(content if any(word in content for word in words) else "")
+        for node in ast.walk(tree):
             if isinstance(node, ast.keyword) and node.arg in ("text", "heading"):
                 for part in ast.walk(node.value):
                     if isinstance(part, ast.Constant) and isinstance(part.value, str):
@@ -63,13 +68,20 @@ def labels() -> set[str]:
             found.update(names_in_rna(getattr(getattr(bpy.ops, module), name).get_rna_type()))
     found.update(tool.bl_label for tool in bpy.types.WorkSpaceTool.__subclasses__())
     found.update(re.sub(r"\{[^}]*\}", "…", one.text) for one in texts.all_texts())
-    found.update(texts_in(Path(bpy.utils.system_resource("SCRIPTS"))))
-    return {label.removesuffix("…").removesuffix("...").strip() for label in found} - {""}
+    return plain(found)
+
+
+def plain(labels: Iterable[str]) -> set[str]:
+    return {label.removesuffix("…").removesuffix("...").strip() for label in labels} - {""}
 
 
 @pytest.fixture(scope="module")
 def known(addon) -> set[str]:
-    return labels() | SYMBOLS
+    defined = labels() | SYMBOLS
+    bold = (part for text in PAGES.values() for path in bold_in(text) for part in path)
+    rest = {part.removesuffix("…") for part in bold} - defined
+    scripts = Path(bpy.utils.system_resource("SCRIPTS"))
+    return defined | plain(texts_in(scripts, rest))
 
 
 SYMBOLS = {"⌄", "+", "FABRIK", "Properties", "Bold", "Rigify Meta-Rigs", "Human"}

@@ -51,7 +51,7 @@ def rotations_of(bone: bpy.types.PoseBone, everywhere: bool) -> list[Quaternion]
     path = bone.path_from_id(channel)
     rest = [1.0, 0.0, 0.0, 0.0] if mode == 0 else [0.0, 0.0, 1.0, 0.0] if mode < 0 else [0.0] * 3
     rotations: list[Quaternion] = []
-    for curves in animation.curves_of(armature, path, everywhere):
+    for curves in animation.curves_of(armature, path, size, everywhere):
         for frame in _frames(curves.values()):
             values = [curves[i].evaluate(frame) if i in curves else rest[i] for i in range(size)]
             rotations.append(Quaternion(quaternion(mode, values)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from math import pi
-from pathlib import Path
 
 import bpy
 import pytest
+from captures import imported
 from mathutils import Euler, Quaternion, Vector
 from rigs import activate, add_constraint, go, make_armature, make_chain, make_empty, update
 
@@ -18,7 +18,6 @@ from addon.features.fk_ik.snap import ROUNDED, SnapResult
 from addon.features.fk_ik.span import Span
 from addon.features.fk_ik.to_fk import snap_to_fk
 
-CAPTURES = Path(__file__).resolve().parents[3].parent / "shared" / "data"
 FAR = 1e4
 SEEDS = range(8)
 Rig = bpy.types.Object
@@ -191,11 +190,7 @@ def test_one_that_the_chain_moves_along_with_is_refused(carry, place, seed) -> N
 @pytest.mark.parametrize("place", [(0.0, 0.0, 0.0), (FAR, -FAR, 3e3)])
 @pytest.mark.parametrize("turned", [0.0, 60.0])
 def test_a_captured_walk_is_put_onto_a_target_that_is_turned(place, turned) -> None:
-    path = CAPTURES / "cmu_16_22.bvh"
-    if not path.exists():
-        pytest.skip(f"no capture lies at {path}")
-    bpy.ops.import_anim.bvh(filepath=str(path), global_scale=0.0564, update_scene_fps=True)
-    rig = bpy.context.object
+    rig = imported("cmu_16_22.bvh", global_scale=0.0564, update_scene_fps=True)
     rig.location = place
     activate(rig)
     bpy.ops.object.mode_set(mode="POSE")

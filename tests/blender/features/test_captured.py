@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from math import cos, pi, radians, sin
-from pathlib import Path
+from typing import Any
 
 import bpy
 import pytest
+from captures import imported
+from kept_files import open_kept
 from mathutils import Vector
 from rigs import activate, evaluated, go, make_armature, update
-
-CAPTURES = Path(__file__).resolve().parents[3].parent / "shared" / "data"
-"""Where captured walks lie, if there are any."""
 
 LEG = ("Thigh", "Shin", "Foot")
 LAST = 60
@@ -78,14 +78,14 @@ def assert_put_onto_targets(
     update()
     assert bpy.ops.fabrik.pole_add() == {"FINISHED"}
     bpy.ops.fabrik.snap_to_fk(use_range=True, frame_start=frames[0], frame_end=frames[-1])
-    ik = played(rig, leg, frames)
+    ik, poles = [], []
+    for frame in frames:
+        go(frame)
+        ik.append(joints(rig, leg))
+        poles.append(item.pole_target.matrix_world.translation.copy())
     size = sum(steps(fk[0]))
     pairs = [pair for x, y in zip(fk, ik, strict=True) for pair in zip(x, y, strict=True)]
     assert max((a - b).length for a, b in pairs) <= near * size
-    poles = []
-    for frame in frames:
-        go(frame)
-        poles.append(item.pole_target.matrix_world.translation.copy())
     moved = [max(of) for of in zip(*(steps([x[i] for x in fk]) for i in range(3)), strict=True)]
     assert all(b <= 3 * a + 1e-4 * size for a, b in zip(moved, steps(poles), strict=True))
     rig.location.z -= 0.06 * size
@@ -103,14 +103,36 @@ def test_a_walk_whose_knee_is_stretched_or_overstretched(lowest: float) -> None:
 @pytest.mark.parametrize("side", ["Left", "Right"])
 @pytest.mark.parametrize("name", ["02_03", "08_01", "16_22", "35_26"])
 def test_a_captured_walk(name: str, side: str) -> None:
-    path = CAPTURES / f"cmu_{name}.bvh"
-    if not path.exists():
-        pytest.skip(f"no capture lies at {path}")
-    bpy.ops.import_anim.bvh(filepath=str(path), global_scale=0.0564, update_scene_fps=True)
-    rig = bpy.context.object
+    rig = imported(f"cmu_{name}.bvh", global_scale=0.0564, update_scene_fps=True)
     leg = (f"{side}UpLeg", f"{side}Leg", f"{side}Foot")
     # The first frame is a T-pose.
     assert_put_onto_targets(rig, leg, range(2, 200))
+
+
+def open_with_targets(name: str) -> list[Any]:
+    """Open a capture that was set up, and return its constraints that have poles."""
+
+    def make() -> None:
+        imported(
+            f"{name}.bvh",
+            global_scale=0.0564 if name.startswith("cmu") else 0.01,
+            update_scene_fps=True,
+        )
+        bpy.ops.fabrik.character_set_up(animation=False, controls="ARMATURE")
+
+    open_kept(("capture with targets", name), make)
+    (rig,) = (ob for ob in bpy.data.objects if ob.type == "ARMATURE" and ob.fabrik.constraints)
+    return [item for item in rig.fabrik.constraints if item.pole_target is not None]
+
+
+@cache
+def as_captured(name: str, frames: tuple[int, int]) -> list[list[Vector]]:
+    """Where the ends of those limbs are in FK."""
+    chains = open_with_targets(name)
+    rig = chains[0].id_data
+    for item in rig.fabrik.constraints:
+        item.enabled = False
+    return played(rig, tuple(item.bone for item in chains), range(*frames))
 
 
 @pytest.mark.parametrize("mode", ["QUATERNION", "AXIS_ANGLE", "XYZ", "ZYX", "YXZ"])
@@ -120,22 +142,12 @@ def test_a_captured_walk(name: str, side: str) -> None:
 )
 def test_targets_are_turned_in_any_rotation_mode(name: str, frames, mode: str) -> None:
     """Also where hands and feet pass gimbal lock."""
-    path = CAPTURES / f"{name}.bvh"
-    if not path.exists():
-        pytest.skip(f"no capture lies at {path}")
-    scale = 0.0564 if name.startswith("cmu") else 0.01
-    bpy.ops.import_anim.bvh(filepath=str(path), global_scale=scale, update_scene_fps=True)
-    rig = bpy.context.object
-    bpy.ops.fabrik.character_set_up(animation=False, controls="ARMATURE")
-    chains = [item for item in rig.fabrik.constraints if item.pole_target is not None]
+    fk = as_captured(name, frames)
+    chains = open_with_targets(name)
+    rig = chains[0].id_data
     for item in chains:
         item.target.pose.bones[item.subtarget].rotation_mode = mode
     hands = tuple(item.bone for item in chains)
-    for item in rig.fabrik.constraints:
-        item.enabled = False
-    fk = played(rig, hands, range(*frames))
-    for item in rig.fabrik.constraints:
-        item.enabled = True
     first, last = frames
     options = {"use_range": True, "frame_start": first, "frame_end": last - 1}
     assert bpy.ops.fabrik.snap_to_fk(which="ALL", **options) == {"FINISHED"}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import statistics
 from itertools import pairwise
 from math import cos, radians, sin
-from pathlib import Path
-from typing import Any
 
 import bpy
 import pytest
+from captures import imported
 from characters import FAMILIES, make_capture
 from mathutils import Matrix, Vector
 from rigs import activate, as_strip, curves, evaluated, go, link
@@ -21,8 +20,6 @@ from addon.editing.limb import Limb, find_limbs
 pytestmark = pytest.mark.usefixtures("empty_file")
 
 YAW = 0.7
-DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
-"""Where captures and characters of others lie, if there are any."""
 
 
 def check(name: str, character: Character, front: Vector) -> None:
@@ -227,23 +224,6 @@ def test_a_capture_that_walks_follows_its_bones_when_they_are_renamed() -> None:
     assert "Renamed" in [bone.name for bone in rig.fabrik.gaits[0].stand]
 
 
-def load(path: Path) -> bpy.types.Object:
-    """Import a file, and return its armature."""
-    done: Any = {
-        ".bvh": bpy.ops.import_anim.bvh,
-        ".fbx": bpy.ops.import_scene.fbx,
-        ".glb": bpy.ops.import_scene.gltf,
-    }
-    if path.suffix == ".blend":
-        try:
-            bpy.ops.wm.open_mainfile(filepath=str(path))
-        except RuntimeError:
-            pytest.skip(f"{path.name} is of a newer Blender")
-    else:
-        done[path.suffix](filepath=str(path))
-    return next(ob for ob in bpy.data.objects if ob.type == "ARMATURE")
-
-
 ARMS_AND_LEGS = ["ARM", "ARM", "LEG", "LEG"]
 FOUR_LEGS = ["LEG"] * 4
 OTHERS: dict[str, tuple[list[str], set[str], list[str]]] = {
@@ -276,11 +256,10 @@ OTHERS: dict[str, tuple[list[str], set[str], list[str]]] = {
 """Kinds of limbs, the first bones of those on the left, and what is missing."""
 
 
-@pytest.mark.skipif(not (DATA / "q_Wolf.glb").exists(), reason="q_Wolf.glb is not there")
 def test_a_wolf_without_paws_walks_on_four_legs_above_the_ground(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    rig = load(DATA / "q_Wolf.glb")
+    rig = imported("q_Wolf.glb")
     activate(rig)
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     assert "No hand or foot is a child of “BackLowerLeg.L”" in capfd.readouterr().out
@@ -292,9 +271,7 @@ def test_a_wolf_without_paws_walks_on_four_legs_above_the_ground(
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_characters_of_others_are_recognized(name: str) -> None:
-    if not (DATA / name).exists():
-        pytest.skip(f"{name} is not beside the checkout")
-    character = character_of(load(DATA / name))
+    character = character_of(imported(name))
     anatomy = character.anatomy
     kinds, lefts, missing = OTHERS[name]
     assert sorted(limb.kind for limb in anatomy.limbs) == kinds

@@ -13,6 +13,9 @@ from mathutils import Vector
 from rigs import add_constraint, evaluated, go, make_armature, make_empty, tip_world
 from spiders import END, key_body, make_floor, select, terrain
 
+LAST = 40
+"""Until when the rigs walk: each leg takes a step at least."""
+
 
 def soles(rig: bpy.types.Object) -> list[Vector]:
     """Return where the original bones at the ends of the legs are."""
@@ -52,15 +55,15 @@ def test_generated_rig_walks_after_its_torso(
         bone.rotation_mode = "XYZ"
         bone.rotation_euler.z = radians(angle)
     torso = rig.pose.bones["torso"]
-    way = torso.bone.matrix_local.to_3x3().inverted() @ Vector((0.0, -1.5 * leg, 0.0))
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, END
-    for frame, share in ((1, 0.0), (END, 1.0)):
+    way = torso.bone.matrix_local.to_3x3().inverted() @ Vector((0.0, -leg, 0.0))
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+    for frame, share in ((1, 0.0), (LAST, 1.0)):
         torso.location = share * way
         torso.keyframe_insert("location", frame=frame)
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
 
     shown: list[list[Vector]] = []
-    for frame in range(1, END + 1):
+    for frame in range(1, LAST + 1):
         go(frame)
         assert [(item.state, item.message) for item in rig.fabrik.constraints] == (
             [("REACHED", "")] * legs
@@ -72,9 +75,9 @@ def test_generated_rig_walks_after_its_torso(
             assert (at - sole).length < 1e-4 * leg, "the limbs are switched to FK"
     for i in range(legs):
         steps = [(b[i] - a[i]).length for a, b in pairwise(shown)]
-        assert 0.5 * END < sum(step < 1e-4 * leg for step in steps) < 0.95 * END
+        assert 0.5 * LAST < sum(step < 1e-4 * leg for step in steps) < 0.95 * LAST
         assert min(sole[i].z for sole in shown) > rest[i].z - 0.01 * leg
-        assert shown[-1][i].y < shown[0][i].y - 0.8 * leg
+        assert shown[-1][i].y < shown[0][i].y - 0.5 * leg
 
 
 def test_bone_between_body_and_leg_is_carried_as_its_constraint_has_posed_it(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from math import degrees
 from typing import Any
 
 import bpy
 import pytest
-from captured_bodies import make_body, put_on_ground, seen_from_hip, set_up
-from captures import skip_without
+from captured_bodies import make_body, make_body_with_ik, put_on_ground, seen_from_hip, set_up
+from captures import imported
+from kept_files import open_kept
 from mathutils import Vector
 from rigs import (
     activate,
@@ -54,14 +56,38 @@ def off(
     return found
 
 
+@cache
+def as_animated() -> list[dict[str, tuple[Vector, Vector]]]:
+    """What is seen of the body before it has IK."""
+    return seen_from_hip(make_body(), FRAMES, "Hips")
+
+
+STANDING = LAST - 10
+"""A frame at which the body stands on a step."""
+
+
+def standing(is_animated: bool = True) -> Any:
+    """A body with control bones on stairs, which walks there or stands, in Pose Mode."""
+
+    def make() -> None:
+        rig = make_body_with_ik("BONE")
+        go(STANDING)
+        if not is_animated:
+            rig.animation_data_clear()
+        put_on_ground(rig, make_ground(stairs))
+        go(STANDING)
+
+    open_kept(("captured body on stairs", is_animated), make)
+    return bpy.data.objects["Body"]
+
+
 @pytest.mark.parametrize("controls", ["EMPTY", "BONE", "ARMATURE"])
 @pytest.mark.parametrize("terrain", TERRAINS)
 def test_the_body_is_posed_as_animated_above_the_hip(
     terrain: str, controls: str, empty_file: None
 ) -> None:
-    rig = make_body()
-    before = seen_from_hip(rig, FRAMES, "Hips")
-    set_up(rig, controls=controls)
+    before = as_animated()
+    rig = make_body_with_ik(controls)
     go(LAST)
     low = tip_world(rig, "Hips", use_tail=False).z
     put_on_ground(rig, make_ground(TERRAINS[terrain]))
@@ -75,8 +101,7 @@ def test_the_body_is_posed_as_animated_above_the_hip(
 
 @pytest.mark.parametrize("controls", ["EMPTY", "BONE"])
 def test_baking_to_targets_keeps_the_body(controls: str, empty_file: None) -> None:
-    rig = make_body()
-    set_up(rig, controls=controls)
+    rig = make_body_with_ik(controls)
     put_on_ground(rig, make_ground(stairs))
     before = seen_from_hip(rig, FRAMES, "Hips")
     assert bpy.ops.fabrik.ground_bake(error=1e-3) == {"FINISHED"}
@@ -91,15 +116,12 @@ def test_controls_over_a_lifted_body_are_placed_where_they_do_not_move_it(
     which: str, empty_file: None
 ) -> None:
     """Snapping a hand alone, and adding a limb anew, while the feet hold the body up."""
-    rig = make_body()
-    set_up(rig, controls="BONE")
-    put_on_ground(rig, make_ground(stairs))
-    go(LAST - 10)
+    rig = standing()
     hand = item_of(rig, "Hand.L")
     if which == "add":
         rig.fabrik.active_index = list(rig.fabrik.constraints).index(hand)
         assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
-    before = seen_from_hip(rig, range(LAST - 10, LAST - 9), "Hips")
+    before = seen_from_hip(rig, range(STANDING, STANDING + 1), "Hips")
     if which == "add":
         rig.data.bones.active = rig.data.bones["Hand.L"]
         for bone in rig.pose.bones:
@@ -113,22 +135,6 @@ def test_controls_over_a_lifted_body_are_placed_where_they_do_not_move_it(
     assert item_of(rig, "Hand.L").target == rig
     after = {name: tip_world(rig, name, use_tail=False) for name in ("Hand.L", "Hips")}
     assert (after["Hand.L"] - after["Hips"] - before[0]["Hand.L"][0]).length < 2e-3
-
-
-STANDING = LAST - 10
-"""A frame at which the body stands on a step."""
-
-
-def standing(is_animated: bool = True) -> Any:
-    """A body with control bones on stairs, which walks there or stands, in Pose Mode."""
-    rig = make_body()
-    set_up(rig, controls="BONE")
-    go(STANDING)
-    if not is_animated:
-        rig.animation_data_clear()
-    put_on_ground(rig, make_ground(stairs))
-    go(STANDING)
-    return rig
 
 
 def click(rig: Any, *names: str) -> None:
@@ -241,9 +247,8 @@ def a_control_that_is_placed(rig: bpy.types.Object, rail: bpy.types.Object) -> N
 @pytest.mark.parametrize("how", HELD)
 def test_what_is_held_stays(how: str, empty_file: None) -> None:
     """The other hand goes along with the body."""
-    rig = make_body()
-    before = seen_from_hip(rig, range(20, 40), "Hips")
-    set_up(rig)
+    before = as_animated()[19:39]
+    rig = make_body_with_ik()
     rail = make_empty("Rail", (0.9, 0.35, 1.3))
     HELD[how](rig, rail)
     put_on_ground(rig, make_ground(stairs))
@@ -260,9 +265,8 @@ def test_what_is_held_stays(how: str, empty_file: None) -> None:
 
 
 def test_a_hand_that_takes_hold_goes_along_as_far_as_it_is_free(empty_file: None) -> None:
-    rig = make_body()
-    before = seen_from_hip(rig, range(1, 25), "Hips")
-    set_up(rig, controls="BONE")
+    before = as_animated()[:19]
+    rig = make_body_with_ik("BONE")
     rail = make_empty("Rail", (1.1, 0.25, 1.4))
     control = rig.pose.bones[item_of(rig, "Hand.L").subtarget]
     con = control.constraints.new("COPY_LOCATION")
@@ -272,7 +276,7 @@ def test_a_hand_that_takes_hold_goes_along_as_far_as_it_is_free(empty_file: None
         con.keyframe_insert("influence", frame=frame)
     put_on_ground(rig, make_ground(stairs))
     after = seen_from_hip(rig, range(1, 20), "Hips")
-    assert off(before[:19], after)["Hand.L"][0] < 2e-3
+    assert off(before, after)["Hand.L"][0] < 2e-3
     go(42)
     item = item_of(rig, "Hand.L")
     hand = tip_world(rig, "Hand.L", use_tail=False)
@@ -295,7 +299,7 @@ def test_the_hip_does_not_squat_on_stairs(empty_file: None) -> None:
     frames = range(10, LAST - 10)
     feet = ("Foot.L", "Foot.R")
     before = squats(rig, frames, feet)
-    set_up(rig)
+    rig = make_body_with_ik()
     put_on_ground(rig, make_ground(stairs))
     after = squats(rig, frames, feet)
     # Half a step is lost while one foot lands and the other leaves.
@@ -308,8 +312,7 @@ def test_a_foot_whose_ball_is_over_a_riser_stands_on_the_step(
     shift: float, empty_file: None
 ) -> None:
     """Risers of 4 cm, as steep as walls, one of which is below each step of one foot."""
-    rig = make_body()
-    set_up(rig)
+    rig = make_body_with_ik()
     go(LAST)
     low = tip_world(rig, "Hips", use_tail=False).z
     xs = [-2.0 + 0.04 * i for i in range(200)]
@@ -321,23 +324,41 @@ def test_a_foot_whose_ball_is_over_a_riser_stands_on_the_step(
     assert place.z - low > stairs(place.x + shift, 0.0) - 0.16
 
 
+CAPTURED = "Spine1", "Head", "LeftHand", "RightHand"
+STRIDES = range(3, 253, 5)
+
+
+def capture() -> Any:
+    """A walk as it was captured."""
+    return imported(
+        "cmu_08_01.bvh", global_scale=0.0564, update_scene_fps=True, update_scene_duration=True
+    )
+
+
+def capture_with_ik() -> Any:
+    """The captured walk after the steps of the recipe “From a captured walk to an edited one”."""
+
+    def make() -> None:
+        activate(capture())
+        bpy.ops.object.mode_set(mode="POSE")
+        assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
+        set_up(bpy.context.object)
+
+    open_kept("captured walk with IK", make)
+    return bpy.context.object
+
+
+@cache
+def as_captured() -> list[dict[str, tuple[Vector, Vector]]]:
+    """What is seen of the captured walk."""
+    return seen_from_hip(capture(), STRIDES, "Hips", CAPTURED)
+
+
 @pytest.mark.parametrize("terrain", TERRAINS)
 def test_the_recipe_on_a_full_capture(terrain: str, empty_file: None) -> None:
-    """The steps of the recipe “From a captured walk to an edited one”, with chest and hands."""
-    bpy.ops.import_anim.bvh(
-        filepath=skip_without("cmu_08_01.bvh"),
-        global_scale=0.0564,
-        update_scene_fps=True,
-        update_scene_duration=True,
-    )
-    rig = bpy.context.object
-    bones = ("Spine1", "Head", "LeftHand", "RightHand")
-    frames = range(3, 253, 5)
-    before = seen_from_hip(rig, frames, "Hips", bones)
-    activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
-    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
-    set_up(rig)
+    """With chest and hands."""
+    before = as_captured()
+    rig = capture_with_ik()
     go(3)
     start = tip_world(rig, "Hips", use_tail=False)
     go(252)
@@ -350,7 +371,7 @@ def test_the_recipe_on_a_full_capture(terrain: str, empty_file: None) -> None:
     xs = [start.x + 0.04 * i for i in range(-60, 140)]
     ys = [start.y + 0.04 * i for i in range(-140, 60)]
     put_on_ground(rig, make_terrain("Ground", xs, ys, height))
-    after = off(before, seen_from_hip(rig, frames, "Hips", bones))
+    after = off(before, seen_from_hip(rig, STRIDES, "Hips", CAPTURED))
     assert after["Spine1"][0] < 0.03 and after["Spine1"][1] < 5.0
     assert max(far for far, _ in after.values()) < 0.05
 
@@ -358,8 +379,29 @@ def test_the_recipe_on_a_full_capture(terrain: str, empty_file: None) -> None:
 @pytest.mark.parametrize("terrain", ["slope", "stairs"])
 def test_a_walk_on_the_spot_that_travels_and_repeats(terrain: str, empty_file: None) -> None:
     """With root motion, set up over three of its cycles, of which one has keys."""
-    bpy.ops.import_scene.gltf(filepath=skip_without("kaykit_knight.glb"))
-    rig = next(ob for ob in bpy.data.objects if ob.type == "ARMATURE")
+    open_kept("knight that travels", make_knight)
+    rig, scene = bpy.context.object, bpy.context.scene
+    first = scene.frame_start
+    bones = ("chest", "head", "hand.l", "hand.r")
+    frames = range(first, scene.frame_end + 1, 4)
+    before = seen_from_hip(rig, frames, "hips", bones)
+    go(first)
+    start = tip_world(rig, "hips", use_tail=False)
+    go(frames[-1])
+    low = tip_world(rig, "hips", use_tail=False)
+    open_kept("knight that travels with IK", make_knight_with_ik)
+    rig = bpy.context.object
+    xs, ys = [0.04 * i - 2.0 for i in range(100)], [0.04 * i - 5.0 for i in range(160)]
+    put_on_ground(rig, make_terrain("G", xs, ys, lambda _, y: TERRAINS[terrain](max(-y, -1.5), 0)))
+    for name, (far, turned) in off(before, seen_from_hip(rig, frames, "hips", bones)).items():
+        assert far < 1e-3 and turned < 0.1, name
+    go(frames[-1])
+    assert tip_world(rig, "hips", use_tail=False).z > low.z + 0.5
+    assert start.y > low.y + 3.0, "it walks along −Y"
+
+
+def make_knight() -> None:
+    rig = imported("kaykit_knight.glb")
     for track in rig.animation_data.nla_tracks:
         track.mute = True
     # Before 4.4 the importer appends the name of the armature.
@@ -371,34 +413,19 @@ def test_a_walk_on_the_spot_that_travels_and_repeats(terrain: str, empty_file: N
     scene.frame_start, scene.frame_end = first, first + 3 * (last - first)
     activate(rig)
     assert bpy.ops.fabrik.root_motion_add() == {"FINISHED"}
-    bones = ("chest", "head", "hand.l", "hand.r")
-    frames = range(first, scene.frame_end + 1, 4)
-    before = seen_from_hip(rig, frames, "hips", bones)
-    go(first)
-    start = tip_world(rig, "hips", use_tail=False)
-    go(frames[-1])
-    low = tip_world(rig, "hips", use_tail=False)
+
+
+def make_knight_with_ik() -> None:
+    open_kept("knight that travels", make_knight)
     bpy.ops.object.mode_set(mode="POSE")
     assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
-    set_up(rig)
-    xs, ys = [0.04 * i - 2.0 for i in range(100)], [0.04 * i - 5.0 for i in range(160)]
-    put_on_ground(rig, make_terrain("G", xs, ys, lambda _, y: TERRAINS[terrain](max(-y, -1.5), 0)))
-    for name, (far, turned) in off(before, seen_from_hip(rig, frames, "hips", bones)).items():
-        assert far < 1e-3 and turned < 0.1, name
-    go(frames[-1])
-    assert tip_world(rig, "hips", use_tail=False).z > low.z + 0.5
-    assert start.y > low.y + 3.0, "it walks along −Y"
+    set_up(bpy.context.object)
 
 
 def test_the_hip_of_a_capture_is_lower_than_captured_by_a_step_at_most(empty_file: None) -> None:
     """Steps of 16 × 32 cm, of which its feet climb two or three at once."""
-    bpy.ops.import_anim.bvh(
-        filepath=skip_without("cmu_08_01.bvh"), global_scale=0.0564, update_scene_fps=True
-    )
-    rig, feet = bpy.context.object, ("LeftFoot", "RightFoot")
-    scene = bpy.context.scene
-    scene.frame_start, scene.frame_end = 3, min(int(rig.animation_data.action.frame_range[1]), 253)
-    frames = range(3, scene.frame_end + 1)
+    rig, feet = capture(), ("LeftFoot", "RightFoot")
+    frames = range(3, min(int(rig.animation_data.action.frame_range[1]), 253) + 1)
     before = squats(rig, frames, feet)
     places = [(go(f), tip_world(rig, "Hips", use_tail=False))[1] for f in frames]
     start = places[0]
@@ -407,7 +434,8 @@ def test_the_hip_of_a_capture_is_lower_than_captured_by_a_step_at_most(empty_fil
     def height(x: float, y: float) -> float:
         return 0.16 * min(max(((Vector((x, y)) - start.xy) @ way - 0.5) // 0.32, 0), 5)
 
-    set_up(rig)
+    rig, scene = capture_with_ik(), bpy.context.scene
+    scene.frame_start, scene.frame_end = frames[0], frames[-1]
     xs, ys = ([place[i] for place in places] for i in (0, 1))
     grid = [
         [min(v) - 2.0 + 0.04 * k for k in range(int((max(v) - min(v) + 4.0) / 0.04))]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import pairwise
 from math import atan, ceil, floor, pi, radians, sin
 from typing import Any
 
 import bpy
 import pytest
-from captures import skip_without
+from captures import imported
 from inside import planned, walk_of
+from kept_files import open_kept
 from mathutils import Matrix, Quaternion, Vector
 from rigs import activate, add_constraint, evaluated, go, link, make_armature, make_empty, update
 from walkers import make_ground, messages, states
@@ -460,16 +462,17 @@ def test_foot_at_another_angle_than_at_rest_tells_less_of_the_floor(is_sitting: 
     assert found[0] == pytest.approx(-0.15 if is_sitting else -0.02, abs=1e-3)
 
 
-def put_on_plane(
-    rig: bpy.types.Object, feet: list[str], hip: str, ground: bpy.types.Object | None = None
-) -> range:
-    """Give a clip targets for its feet, keyed at each frame, and put them on a plane."""
-    scene = bpy.context.scene
-    clip = rig.animation_data.action.frame_range
-    frames = range(int(clip[0]) + 2, min(int(clip[1]), int(clip[0]) + 300) + 1)
+def frames_of(rig: bpy.types.Object) -> range:
+    """The frames of a clip that are looked at."""
+    first, last = map(int, rig.animation_data.action.frame_range)
+    return range(first + 2, min(last, first + 300) + 1)
+
+
+def give_targets(rig: bpy.types.Object, feet: Iterable[str]) -> None:
+    """Give the feet of a clip targets, keyed at each frame."""
+    scene, frames = bpy.context.scene, frames_of(rig)
     scene.frame_start, scene.frame_end = frames[0], frames[-1]
     activate(rig)
-    ground = ground or plane(size=20.0)
     for foot in feet:
         target = make_empty(f"Target {foot}")
         target.rotation_mode = "QUATERNION"
@@ -479,10 +482,13 @@ def put_on_plane(
     assert bpy.ops.fabrik.snap_to_fk(
         which="ALL", use_range=True, frame_start=frames[0], frame_end=frames[-1]
     ) == {"FINISHED"}
+
+
+def put_feet_on(ground: bpy.types.Object, rig: bpy.types.Object, hip: str) -> None:
     for item in rig.fabrik.constraints:
         item.ground.object, item.ground.hip, item.ground.use = ground, hip, True
+    activate(rig)
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
-    return frames
 
 
 def walks(rig: bpy.types.Object) -> list[Any]:
@@ -498,7 +504,8 @@ def test_contacts_of_a_run_that_was_animated_on_the_spot(rate: int, empty_file: 
             for place in (key.co, key.handle_left, key.handle_right):
                 place.x *= rate / 24
     bpy.context.scene.render.fps = rate
-    put_on_plane(rig, ["foot.l", "foot.r"], "hips")
+    give_targets(rig, ["foot.l", "foot.r"])
+    put_feet_on(plane(size=20.0), rig, "hips")
     for walk in walks(rig):
         assert len(walk.contacts) == 1
         assert walk.contacts[0].last - walk.contacts[0].first < 0.2 * rate
@@ -506,8 +513,7 @@ def test_contacts_of_a_run_that_was_animated_on_the_spot(rate: int, empty_file: 
 
 def run_of(file: str, name: str) -> bpy.types.Object:
     """Return a character with an action that was animated on the spot, and its root motion."""
-    bpy.ops.import_scene.gltf(filepath=skip_without(file))
-    rig = next(ob for ob in bpy.data.objects if ob.type == "ARMATURE")
+    rig = imported(file)
     for track in rig.animation_data.nla_tracks:
         track.mute = True
     # Before 4.4 the importer appends the name of the armature.
@@ -536,7 +542,8 @@ def test_foot_that_is_lifted_uphill_stays_away_from_its_hip(side: str, empty_fil
     tilted.rotation_quaternion = Vector((0, 0, 1)).rotation_difference(
         Vector((0, 0, 1)) - 0.27 * way.normalized()
     )
-    put_on_plane(rig, ["foot.l", "foot.r"], "pelvis", tilted)
+    give_targets(rig, ["foot.l", "foot.r"])
+    put_feet_on(tilted, rig, "pelvis")
     after = toes_at(rig, bones, frames)
     knee = f"calf.{side}"
     assert max(bends(after[knee])) < 2.0 * max(bends(before[knee]))
@@ -551,15 +558,13 @@ def curves_of(action: bpy.types.Action) -> list[bpy.types.FCurve]:
 
 def test_toes_of_a_captured_dance_stay_until_they_leave(empty_file: None) -> None:
     """They creep by more than a tenth of a leg in some contacts, most as the foot rolls off."""
-    bpy.ops.import_anim.bvh(
-        filepath=skip_without("cmu_05_01.bvh"), global_scale=0.0564, update_scene_fps=True
-    )
-    rig = bpy.context.object
-    toes, frames = ("toe1-1.l", "toe1-1.r"), range(3, 302)
+    rig = capture("cmu_05_01.bvh")
+    toes, frames = ("toe1-1.l", "toe1-1.r"), frames_of(rig)
     joints = [rig.data.bones[name].head_local for name in ("lhip", "lknee", "lfoot")]
     size = 0.85 / sum((a - b).length for a, b in pairwise(joints))
     before = toes_at(rig, toes, frames)
-    assert put_on_plane(rig, ["lfoot", "rfoot"], "hip") == frames
+    give_targets(rig, ["lfoot", "rfoot"])
+    put_feet_on(plane(size=20.0), rig, "hip")
     after = toes_at(rig, toes, frames)
     for toe in toes:
         given = [place * size for place in before[toe]]
@@ -603,14 +608,15 @@ def test_knees_of_captured_legs_that_are_nearly_straight_do_not_jolt(
     clip: str, slope: float, empty_file: None
 ) -> None:
     """They pass behind the line from hip to ankle. Ankles have millimetres where knees have 18."""
-    bpy.ops.import_anim.bvh(filepath=skip_without(clip), global_scale=0.0564, update_scene_fps=True)
-    rig = bpy.context.object
-    frames = range(3, min(int(rig.animation_data.action.frame_range[1]), 301) + 1)
-    before = joints_at(rig, frames)
-    tilted = plane(size=20.0)
+    before = captured_joints(clip)
+    open_kept(
+        ("captured feet with targets", clip),
+        lambda: give_targets(capture(clip), [leg[2] for leg in LEGS.values()]),
+    )
+    rig, tilted = bpy.context.object, plane(size=20.0)
     tilted.rotation_euler.y = atan(slope)
-    assert put_on_plane(rig, [leg[2] for leg in LEGS.values()], "Hips", tilted) == frames
-    after = joints_at(rig, frames)
+    put_feet_on(tilted, rig, "Hips")
+    after = joints_at(rig)
     for side, (_, knee, _) in LEGS.items():
         given, found = bends(before[knee]), bends(after[knee])
         assert max(found) < 2.5 * max(given), side
@@ -618,8 +624,17 @@ def test_knees_of_captured_legs_that_are_nearly_straight_do_not_jolt(
         assert swivels[1] < 1.5 * swivels[0], side
 
 
-def joints_at(rig: bpy.types.Object, frames: range) -> dict[str, list[Vector]]:
-    return toes_at(rig, tuple(bone for leg in LEGS.values() for bone in leg), frames)
+def joints_at(rig: bpy.types.Object) -> dict[str, list[Vector]]:
+    return toes_at(rig, tuple(bone for leg in LEGS.values() for bone in leg), frames_of(rig))
+
+
+def capture(clip: str) -> Any:
+    return imported(clip, global_scale=0.0564, update_scene_fps=True)
+
+
+@cache
+def captured_joints(clip: str) -> dict[str, list[Vector]]:
+    return joints_at(capture(clip))
 
 
 def swivel(places: dict[str, list[Vector]], side: str) -> list[float]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import bpy
 import pytest
-from captures import skip_without
+from captures import imported
 from mathutils import Euler, Matrix, Vector
 from operating import click_bone, click_bones, enter_pose_mode, refuses
 from rendering import rendered
@@ -303,10 +303,7 @@ def test_what_is_held_does_not_drift() -> None:
 
 
 def test_a_hand_on_a_keyed_prop_does_not_drift_over_1000_frames_of_a_capture() -> None:
-    bpy.ops.import_anim.bvh(
-        filepath=skip_without("cmu_16_22.bvh"), global_scale=0.0564, use_cyclic=True
-    )
-    rig = bpy.context.object
+    rig = imported("cmu_16_22.bvh", global_scale=0.0564, use_cyclic=True)
     prop = make_empty("Prop")
     prop.rotation_mode = "QUATERNION"
     shoulder, hand = "LeftShoulder", "LeftHand"

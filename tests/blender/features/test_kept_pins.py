@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 import pytest
 from captured_bodies import make_body
-from captures import skip_without
+from captures import imported
 from dragged_bodies import head_of
 from inside import forget
 from mathutils import Vector
@@ -280,8 +280,7 @@ CAPTURES = ("cmu_08_01.bvh", "cmu_16_22.bvh", "cmu_02_03.bvh", "xia_neutral_01_0
 @pytest.mark.parametrize("name", CAPTURES)
 def test_a_hand_on_a_rail_over_a_captured_walk(name: str, empty_file: None) -> None:
     """The rail is as far above the hand's mean place as a quarter of the arm is long."""
-    bpy.ops.import_anim.bvh(filepath=skip_without(name), update_scene_fps=True)
-    rig = bpy.context.object
+    rig = imported(name, update_scene_fps=True)
     bpy.ops.object.mode_set(mode="POSE")
     roles = roles_of(rig)
     hand, bones = roles.hands[0], rig.pose.bones

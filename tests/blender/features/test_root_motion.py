@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from math import degrees, dist, hypot, pi, radians, sin
-from pathlib import Path
 
 import bpy
 import pytest
-from captures import skip_without
+from captures import imported
 from mathutils import Matrix, Quaternion, Vector
 from operating import enter_pose_mode, refuses
 from rigs import activate, add_constraint, curves, evaluated, go, make_armature, make_empty
@@ -518,15 +517,9 @@ def test_keys_outside_a_custom_range_stay() -> None:
     assert (60.0, 0.0) in keys
 
 
-CHARACTER = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "kaykit_knight.glb"
-"""A character with cycles in place, if there is any."""
-
-
-@pytest.mark.skipif(not CHARACTER.exists(), reason=f"{CHARACTER.name} is not beside the checkout")
 def test_cycles_of_a_downloaded_character() -> None:
     """Within 5 mm for legs of 0.85 m; its keys are between whole frames, and its runs fly."""
-    bpy.ops.import_scene.gltf(filepath=str(CHARACTER))
-    rig = next(ob for ob in bpy.data.objects if ob.type == "ARMATURE")
+    rig = imported("kaykit_knight.glb")
     activate(rig)
     options = module.Options("ROOT", True, True, None)
     done = {}
@@ -545,8 +538,7 @@ def test_cycles_of_a_downloaded_character() -> None:
 
 def test_a_capture_whose_rest_pose_is_none_travels_as_it_was_captured(empty_file: None) -> None:
     """Its soles are those of the frames in which its feet stand."""
-    bpy.ops.import_anim.bvh(filepath=skip_without("egg_walking.bvh"), update_scene_duration=True)
-    rig, scene = bpy.context.object, bpy.context.scene
+    rig, scene = imported("egg_walking.bvh", update_scene_duration=True), bpy.context.scene
     activate(rig)
     removed = module.extract(scene, rig, module.Options("NONE", True, False, None)).travel
     result = module.add(scene, rig, module.Options("ROOT", True, False, None))

@@ -105,6 +105,16 @@ def _pose(rig: bpy.types.Object, frame: int, bobs: float) -> None:
     hips.keyframe_insert("location", frame=frame)
 
 
+def make_body_with_ik(controls: str = "EMPTY") -> bpy.types.Object:
+    """Open a file with the biped and IK for all its limbs, in Pose Mode, and the keys on targets.
+
+    Args:
+        controls: What its targets are.
+    """
+    open_kept(("captured body with IK", controls), lambda: set_up(make_body(), controls=controls))
+    return bpy.data.objects["Body"]
+
+
 def set_up(rig: bpy.types.Object, **options: object) -> None:
     activate(rig)
     bpy.ops.object.mode_set(mode="POSE")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import bpy
-from captures import skip_without
+from captures import imported
 from generated import metarig
 from kept_files import open_kept
 from mathutils import Vector
@@ -15,13 +15,12 @@ from rigs import TOP, activate, update
 
 
 def _gltf(name: str) -> bpy.types.Object:
-    bpy.ops.import_scene.gltf(filepath=skip_without(name))
+    imported(name)
     return _largest()
 
 
 def _bvh(name: str) -> bpy.types.Object:
-    bpy.ops.import_anim.bvh(filepath=skip_without(name), global_scale=0.0564)
-    return _largest()
+    return imported(name, global_scale=0.0564)
 
 
 def _sample() -> bpy.types.Object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import bpy
-from captured_bodies import make_body, put_on_ground, set_up
+from captured_bodies import make_body, make_body_with_ik, put_on_ground
 from rigs import activate, add_constraint, key_places, make_armature, make_chain, make_empty, update
 from shapes import make_ball
 from spiders import key_body, make_spider, terrain, walk
@@ -200,9 +200,8 @@ def ground() -> str:
 
 def body_on_ground() -> str:
     """A body of which all goes along with the hip that its feet lift on stairs."""
-    rig = make_body()
+    rig = make_body_with_ik("BONE")
     rig.name = "Rig"
-    set_up(rig, controls="BONE")
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, END
     put_on_ground(rig, make_ground(stairs))
     bpy.ops.object.mode_set(mode="OBJECT")
