@@ -112,8 +112,12 @@ class FkPose(NamedTuple):
         return self.inputs[bone * 4 : bone * 4 + size].tolist()
 
     def bits_of(self, ranges: Sequence[IndexRange], tip_bone: int) -> tuple[object, ...]:
-        """Return the FK pose of a chain and the location of its tip bone, as bytes."""
+        """Return the FK pose of a chain and the location of its tip bone, as bytes.
+
+        All that a result depends on besides, in the channels of its bones, is part of it.
+        """
         return (
+            self.has_only_quaternions,
             self.locations[tip_bone * 3 : tip_bone * 3 + 3].tobytes() if tip_bone >= 0 else b"",
             b"".join([self.modes[first:last].tobytes() for first, last, _ in ranges]),
             gather(self.inputs, ranges, 4),

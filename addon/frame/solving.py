@@ -25,7 +25,7 @@ from .following import Followers
 from .read import EvaluatedSnapshot, SceneSnapshot
 from .solved_scene import SolvedScene
 from .tree import TreeUnit
-from .write import Overwritten, PoseWriter
+from .write import Overwritten, PoseWriter, channels_of
 
 FARTHEST = 1e30
 """The largest local location of a bone; beyond it Blender's single precision overflows."""
@@ -161,7 +161,8 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
         result = unit.solve(solved, inputs)
         if result.locations:
             _refuse_far(result.locations)
-        return result
+        fk = solved.poses[unit.plan.rig.uid].fk
+        return result._replace(values=channels_of(fk, result)) if result.bones else result
     except ProblemError as problem:
         return unit.unposed(Report("INVALID", message=str(problem)))
     except ReferenceError:

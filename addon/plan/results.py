@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from math import degrees, dist
 from typing import NamedTuple
@@ -24,6 +25,8 @@ class SolveResult(NamedTuple):
         scales: Solved local scales, by bone.
         locations: Solved local locations, by bone.
         lift: How far it moves its bones, and all that belongs to their body, in world space.
+        values: All of it as channel values in the rotation modes of the bones: values of consecutive
+            bones or of one, after the index of the first among those of all slots, four for each.
     """
 
     inputs: object
@@ -33,6 +36,7 @@ class SolveResult(NamedTuple):
     scales: Mapping[int, Vec]
     locations: Mapping[int, Vec]
     lift: Vec | None = None
+    values: Sequence[tuple[int, array[float]]] = ()
 
 
 NOTHING: Mapping[int, Vec] = {}
