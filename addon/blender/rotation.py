@@ -320,7 +320,18 @@ class PatchedRows(PoseChannels):
 
     def of(self, group: ChannelGroup) -> bytes:
         """Return the patched values of a channel of some bones that are needed, as bytes."""
-        return gather(self.buffer(group.channel, group.size), group.ranges, group.size)
+        values, size = super().of(group), group.size
+        if self._rows is None or group.channel in self.buffers:
+            return values  # Of the column, which is patched.
+        patches = [*self._patches(group.channel, size)]
+        if not patches:
+            return values
+        numbers = array("f", values)
+        first = {bone: place * size for place, bone in enumerate(group.bones)}
+        for i, value in patches:
+            if i // size in first:
+                numbers[first[i // size] + i % size] = value
+        return numbers.tobytes()
 
 
 class PatchedChannels(PatchedRows):
