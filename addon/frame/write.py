@@ -66,9 +66,9 @@ class PoseWriter:
         """
         self.reports = pose.reports or self.reports
         fk, results = pose.fk, pose.results
-        if fk.inputs is self._inputs and self._results is not None:
-            if [*map(id, results)] == [*map(id, self._results)]:
-                return False
+        is_same = fk.inputs is self._inputs and self._results is not None
+        if is_same and [*map(id, results)] == [*map(id, self._results or ())]:
+            return False
         self._inputs, self._results = fk.inputs, results[:]
         numbers = fk.inputs[:]
         for result in results:

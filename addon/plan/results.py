@@ -25,8 +25,8 @@ class SolveResult(NamedTuple):
         scales: Solved local scales, by bone.
         locations: Solved local locations, by bone.
         lift: How far it moves its bones, and all that belongs to their body, in world space.
-        values: All of it as channel values in the rotation modes of the bones: values of consecutive
-            bones or of one, after the index of the first among those of all slots, four for each.
+        values: All of it as channel values in the rotation modes of the bones: of consecutive ones
+            or of one, after the index of the first value among those of all slots, four for each.
     """
 
     inputs: object
@@ -41,6 +41,16 @@ class SolveResult(NamedTuple):
 
 NOTHING: Mapping[int, Vec] = {}
 """No solved locations or scales."""
+
+FARTHEST = 1e30
+"""The largest local location of a bone; beyond it Blender's single precision overflows."""
+
+
+def is_far(location: Vec) -> bool:
+    """Return whether a local location overflows in Blender."""
+    x, y, z = location
+    return abs(x) > FARTHEST or abs(y) > FARTHEST or abs(z) > FARTHEST
+
 
 OFF = msg("The constraint is disabled, or its influence is 0: enable it, and increase Influence")
 

@@ -3,8 +3,8 @@
 Each does the same as Blender, step by step: it decomposes rotations into Euler angles, and which of
 the equivalent angles it takes decides what is left if only some of them are copied or limited.
 
-Tuples are unpacked one by one: compiled, several in one statement are objects, which takes ten times
-as long as the rest.
+Tuples are unpacked one by one: compiled, several in one statement are made objects, which takes
+longer than all the rest.
 """
 
 from collections.abc import Callable
