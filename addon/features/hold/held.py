@@ -103,6 +103,7 @@ class HeldBones(UnitPlan):
 
     def __post_init__(self) -> None:
         """Set what all units have."""
+        self.holds = sorted(self.holds, key=lambda hold: hold.bone)
         self.rig = self.holds[0].rig
         self.bones = [hold.bone for hold in self.holds]
         self.ranges = ranges_of(self.bones)
