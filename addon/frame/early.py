@@ -231,12 +231,14 @@ def _cached_pose(
     if curves is not None:
         posed = reader.posed_channels
         curves.restrict(posed)
-        coming = UnevaluatedRows(reader.rig, reader.rows, Sampler(curves, frame))
-        varying = None if is_edited else reader.varying
-        is_touched = varying is None or varying.has_channels
-        fk = reader.read(coming, coming.channels, is_touched, has_settings=False)
-        if reader.posed_channels is not posed:
-            return None  # Rotation modes were edited, so that other F-curves count.
+        played = Sampler(curves, frame)
+        if is_edited or reader.varying is None or reader.varying.has_channels:
+            coming = UnevaluatedRows(reader.rig, reader.rows, played)
+            fk = reader.read(coming, coming.channels, is_touched=True, has_settings=False)
+            if reader.posed_channels is not posed:
+                return None  # Rotation modes were edited, so that other F-curves count.
+        else:
+            fk = reader.read_ahead(played)
     pose = SolvedPose(fk, Evaluated(plan.rigs[uid].object))
     for result in filter(None, results):
         pose.add(result)
@@ -270,4 +272,4 @@ def write_early(runs: Runs, uid: int, is_foreseen: bool, coming: Coming) -> None
     if muted is None:
         written.write_ahead(writer, animated)
     else:
-        written.write_ahead(writer, (), muted=muted, fk=reader.last)
+        written.write_ahead(writer, (), curves, muted, reader.last)

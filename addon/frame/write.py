@@ -191,8 +191,7 @@ class ChannelBuffer:
         return True
 
     def components_of(self, curves: Curves) -> list[int]:
-        """Return the indices of the values that F-curves set."""
-        curves.refresh()
+        """Return the indices of the values that F-curves set, which have their index."""
         places = {bone: place for place, bone in enumerate(self.bones)}
         keyed = curves.bone_places.get(self.channel, ())
         return [
@@ -284,8 +283,8 @@ class Overwritten:
             writer: The armature.
             animated: Slots that are skipped, as animation would overwrite them.
             curves: F-curves that overwrite others if the evaluation includes the animation.
-            muted: F-curves of others, if they are muted for the evaluation.
-            fk: The FK pose that these would give.
+            muted: These, if they are muted for the evaluation.
+            fk: The FK pose that they would give.
         """
         if muted is not None:
             self._muted.append(muted)
@@ -294,8 +293,7 @@ class Overwritten:
             bones = group.bones
             if animated:
                 bones = [bone for bone in bones if group.first + bone not in animated]
-            played = None if fk is None else array("f", group.of_slots(fk.inputs))
-            self._write(writer, group, composed, bones, played, curves)
+            self._write(writer, group, composed, bones, curves, fk)
 
     def write(self, writer: PoseWriter, is_quiet: bool = False) -> None:
         """Write the composed values over the FK pose, if there are any.
@@ -313,8 +311,8 @@ class Overwritten:
         group: ChannelGroup,
         composed: bytes,
         bones: Sequence[int],
-        played: array[float] | None = None,
         curves: Curves | None = None,
+        fk: FkPose | None = None,
         is_quiet: bool = False,
     ) -> None:
         if not bones:
@@ -324,11 +322,16 @@ class Overwritten:
         if len(bones) != len(group.bones):
             places = [group.bones.index(bone) for bone in bones]
             written = array("f", [x for at in places for x in written[at * size : (at + 1) * size]])
-        played = before if played is None else played
+        played = before
+        if fk is not None and curves is not None and group.channel in curves.bone_places:
+            played, values = before[:], array("f", group.of_slots(fk.inputs))
+            for i in buffer.components_of(curves):
+                played[i] = values[i]
         if written == before == played:
             return
         self.is_any = True
-        self._channels.append(Overwrite(buffer, before, played, written, curves))
+        counting = curves if fk is None else None  # Those that are muted change nothing.
+        self._channels.append(Overwrite(buffer, before, played, written, counting))
         if is_quiet:
             buffer.write_quietly(written)
         else:
@@ -388,7 +391,10 @@ def _merged(over: Overwrite, present: array[float], fk: array[float]) -> array[f
     """
     pairs = zip(present, over.written, fk, strict=True)
     merged = array("f", [own if now == was else now for now, was, own in pairs])
-    keyed = [] if over.curves is None else over.buffer.components_of(over.curves)
+    keyed: list[int] = []
+    if over.curves is not None:
+        over.curves.refresh()
+        keyed = over.buffer.components_of(over.curves)
     if any(present[i] != over.written[i] for i in keyed):
         for i in keyed:
             merged[i] = present[i]

@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 import pytest
 from captures import skip_without
-from inside import count
+from inside import count, forget
 from mathutils import Euler, Matrix, Vector
 from operating import click_bone, click_bones, enter_pose_mode, refuses
 from rendering import rendered
@@ -1049,6 +1049,32 @@ def test_a_frame_played_again_takes_one_evaluation(evaluations: list[float]) -> 
         assert len(evaluations) == 1
         assert pose_bits(rig) == shown[frame]
         assert rig.fabrik.constraints[0].state == "REACHED"
+
+
+def test_a_channel_that_is_set_unnoticed_stays_where_keyed_ones_are_held() -> None:
+    """Blender tells nothing of it, and the FK pose of a frame that was played is known before.
+
+    What Blender alone can foresee turns the arm's root.
+    """
+    rig = make_arm()
+    tracking: Any = rig.pose.bones["Root"].constraints.new("DAMPED_TRACK")
+    tracking.target, tracking.influence = make_empty("Ahead", (0.3, 1.0, 1.2)), 0.3
+    go(10)
+    editing.hold([editing.Held(rig, "IK")], editing.Holder(), 10.0)
+    for frame in (20, 45, 20, 45, 20):
+        go(frame)
+    upper, control = rig.pose.bones["Upper"], rig.pose.bones["IK"]
+    upper.path_resolve("rotation_quaternion", False).foreach_set([0.6, 0.0, 0.8, 0.0])
+    go(45)
+    assert [*upper.rotation_quaternion] == pytest.approx([0.6, 0.0, 0.8, 0.0])
+    keyed = [curve for curve in curves(rig) if curve.data_path.endswith('["IK"].location')]
+    assert [*control.location] == pytest.approx([curve.evaluate(45) for curve in keyed])
+    bits = pose_bits(rig)
+    forget()
+    update()
+    go(44)
+    go(45)
+    assert pose_bits(rig) == bits
 
 
 def test_holds_of_an_armature_are_solved_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
