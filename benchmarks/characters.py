@@ -341,9 +341,9 @@ played a second time."""
 
 HOLDS_MOST = 1.1
 
-PRE_PASS = "each hold is read, solved and written from Python, one by one"
+PRE_PASS = "each hold is read from Python, and Blender's constraints after it are computed"
 
-FOLLOWED = "each hold is read and compared from Python, as are the channels that it poses"
+FOLLOWED = "the same, and the channels that holds pose are read, written and put back"
 
 
 def holds(effort: Effort) -> Section:

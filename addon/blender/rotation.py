@@ -188,6 +188,18 @@ class ChannelGroup(NamedTuple):
             threes[i :: self.size] = fours[i::4]
         return threes.tobytes()
 
+    def patched(self, values: bytes, patches: Iterable[tuple[int, float]]) -> bytes:
+        """Return values of this group, some replaced, given by index among those of all bones."""
+        found, size = [*patches], self.size
+        if not found:
+            return values
+        numbers = array("f", values)
+        first = {bone: place * size for place, bone in enumerate(self.bones)}
+        for i, value in found:
+            if i // size in first:
+                numbers[first[i // size] + i % size] = value
+        return numbers.tobytes()
+
 
 class PoseChannels:
     """The channels of the bones of a pose, each read on first use.
@@ -317,7 +329,10 @@ class PatchedRows(PoseChannels):
 
     def of(self, group: ChannelGroup) -> bytes:
         """Return the patched values of a channel of some bones that are needed, as bytes."""
-        return gather(self.buffer(group.channel, group.size), group.ranges, group.size)
+        values = super().of(group)
+        if self._rows is None or group.channel in self.buffers:
+            return values  # Of the column, which is patched.
+        return group.patched(values, self._patches(group.channel, group.size))
 
 
 class PatchedChannels(PatchedRows):

@@ -112,8 +112,12 @@ class FkPose(NamedTuple):
         return self.inputs[bone * 4 : bone * 4 + size].tolist()
 
     def bits_of(self, ranges: Sequence[IndexRange], tip_bone: int) -> tuple[object, ...]:
-        """Return the FK pose of a chain and the location of its tip bone, as bytes."""
+        """Return the FK pose of a chain and the location of its tip bone, as bytes.
+
+        All that a result depends on besides, in the channels of its bones, is part of it.
+        """
         return (
+            self.has_only_quaternions,
             self.locations[tip_bone * 3 : tip_bone * 3 + 3].tobytes() if tip_bone >= 0 else b"",
             b"".join([self.modes[first:last].tobytes() for first, last, _ in ranges]),
             gather(self.inputs, ranges, 4),
@@ -244,9 +248,31 @@ class FkReader:
         else:
             changed, is_all = self._read_fk(channels), is_touched or last is None
             if changed or is_all:
-                self._read_others(now, changed, is_all)
+                self._read_others(now if is_all else None, changed)
             elif last is not None and not has_new_settings:
                 return last
+        return self._renewed()
+
+    def read_ahead(self, played: Sampler) -> FkPose:
+        """Return what `read` will, of an armature of which F-curves of posed channels set the rest.
+
+        Nothing is read of its bones: what else has changed is noticed after the evaluation.
+
+        Args:
+            played: These F-curves, at the coming frame.
+        """
+        groups = zip(self._groups, self._last_values, strict=True)
+        values = [
+            group.patched(before, played.bone_values(group.channel, group.size))
+            for group, before in groups
+        ]
+        changed = self._take_fk(values)
+        if changed:
+            self._read_others(None, changed)
+        return self._renewed() if changed else cast(FkPose, self.last)
+
+    def _renewed(self) -> FkPose:
+        """Return the FK pose as it was read now."""
         self.last = FkPose(
             self.rig,
             self.rows,
@@ -293,15 +319,14 @@ class FkReader:
         self._settings = [*map(settings_form().within_limits, zip(*columns, strict=True))]
         return True
 
-    def _read_others(self, now: Evaluated, changed: int, is_all: bool) -> None:
+    def _read_others(self, now: Evaluated | None, changed: int) -> None:
         """Read what is not in posed slots, and note whether anything has changed.
 
         Args:
-            now: The armature, evaluated or about to be.
+            now: The armature, evaluated or about to be; None if only the FK pose may have changed.
             changed: How many groups of the FK pose have changed.
-            is_all: Whether not only the FK pose may have changed.
         """
-        stamp = self._stamp[0] + changed, self._stamp[1] + self._read_channels(now, is_all)
+        stamp = self._stamp[0] + changed, self._stamp[1] + self._read_channels(now)
         if stamp != self._stamp:
             self._stamp, self._known, self._known_bits = stamp, {}, {}
 
@@ -310,7 +335,10 @@ class FkReader:
         modes = channels.modes + self._other_modes
         if modes != self._modes:
             self._group_slots(modes)
-        values = [channels.of(group) for group in self._groups]
+        return self._take_fk([channels.of(group) for group in self._groups])
+
+    def _take_fk(self, values: list[bytes]) -> int:
+        """Take the values of the groups as the FK pose; return how many changed."""
         pairs = zip(self._groups, values, self._last_values, strict=True)
         changed = [(group, now) for group, now, before in pairs if now != before]
         self._last_values = values
@@ -343,14 +371,14 @@ class FkReader:
         turned = [slot for slot in self.slots if slot < self._count]
         self._has_only_quaternions = all(now[bone] == QUATERNION for bone in turned)
 
-    def _read_channels(self, now: Evaluated, is_all: bool = True) -> bool:
+    def _read_channels(self, now: Evaluated | None) -> bool:
         """Read locations, scales and joints; return whether any of them changed.
 
         Args:
-            now: The armature, evaluated or about to be.
-            is_all: Whether not only those that belong to the FK pose may have.
+            now: The armature, evaluated or about to be; None if only those that belong to the FK
+                pose may have.
         """
-        if is_all:
+        if now is not None:
             self._locations = now.channels.buffer("location", 3)[:]
             self._scales = now.channels.buffer("scale", 3)[:]
         else:
@@ -363,7 +391,7 @@ class FkReader:
                 transfer(self._inputs, 4, first + span[0], buffer, 3, span)
         bits = self._locations.tobytes() + self._scales.tobytes()
         is_new = bits != self._last_bits
-        if is_all and self._native_joints:
+        if now is not None and self._native_joints:
             joints = {
                 bone: ik_settings(self.rows.find(now.bones, bone)) for bone in self._native_joints
             }

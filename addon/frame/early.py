@@ -17,6 +17,7 @@ from ..blender.curves import Sampler, mute_copy
 from ..blender.rotation import floats
 from ..plan.chain_plan import GoalSource
 from ..plan.plan import Plan
+from ..plan.results import SolveResult
 from .armature import Evaluated, UnevaluatedRows
 from .read import ChannelSnapshot
 from .solved_scene import SolvedPose, SolvedScene
@@ -208,32 +209,36 @@ def compose_cached(
         The armatures that have any, and whether their values differ from the last ones.
     """
     found: dict[int, bool] = {}
+    results: dict[int, list[SolveResult | None]] = {}
+    for unit in runs.units_at(frame):
+        results.setdefault(unit.plan.rig.uid, []).append(unit.results.get(frame))
     for uid in rigs:
-        pose = _cached_pose(runs, uid, frame, is_edited)
+        pose = _cached_pose(runs, uid, results.get(uid, []), frame, is_edited)
         if pose is not None:
             found[uid] = runs.writers[uid].compose(pose)
     return found
 
 
-def _cached_pose(runs: Runs, uid: int, frame: float, is_edited: bool) -> SolvedPose | None:
+def _cached_pose(
+    runs: Runs, uid: int, results: Sequence[SolveResult | None], frame: float, is_edited: bool
+) -> SolvedPose | None:
     """Return the pose of an armature by the cached results of a frame, if it has all of them."""
     plan, reader = runs.plan, runs.readers[uid]
     fk = reader.last
-    if fk is None or not fk.groups:
-        return None
-    results = [runs.unit(unit).results.get(frame) for unit in plan.units_of[uid]]
-    if None in results:
+    if fk is None or not fk.groups or None in results:
         return None
     curves = plan.lookahead.replaced.get(uid)
     if curves is not None:
         posed = reader.posed_channels
         curves.restrict(posed)
-        coming = UnevaluatedRows(reader.rig, reader.rows, Sampler(curves, frame))
-        varying = None if is_edited else reader.varying
-        is_touched = varying is None or varying.has_channels
-        fk = reader.read(coming, coming.channels, is_touched, has_settings=False)
-        if reader.posed_channels is not posed:
-            return None  # Rotation modes were edited, so that other F-curves count.
+        played = Sampler(curves, frame)
+        if is_edited or reader.varying is None or reader.varying.has_channels:
+            coming = UnevaluatedRows(reader.rig, reader.rows, played)
+            fk = reader.read(coming, coming.channels, is_touched=True, has_settings=False)
+            if reader.posed_channels is not posed:
+                return None  # Rotation modes were edited, so that other F-curves count.
+        else:
+            fk = reader.read_ahead(played)
     pose = SolvedPose(fk, Evaluated(plan.rigs[uid].object))
     for result in filter(None, results):
         pose.add(result)
@@ -267,4 +272,4 @@ def write_early(runs: Runs, uid: int, is_foreseen: bool, coming: Coming) -> None
     if muted is None:
         written.write_ahead(writer, animated)
     else:
-        written.write_ahead(writer, (), muted=muted, fk=reader.last)
+        written.write_ahead(writer, (), curves, muted, reader.last)

@@ -16,7 +16,7 @@ from ..blender.session import part
 from ..plan.chain_plan import ChainPlan, Report, UnitPlan
 from ..plan.plan import ArmaturePlan, Plan
 from ..plan.planner import Planner
-from ..plan.results import SolveResult
+from ..plan.results import SolveResult, is_far
 from ..plan.tree_plan import TreePlan
 from ..plan.unit import PrePassUnit, Unit
 from .armature import FkReader
@@ -25,10 +25,7 @@ from .following import Followers
 from .read import EvaluatedSnapshot, SceneSnapshot
 from .solved_scene import SolvedScene
 from .tree import TreeUnit
-from .write import Overwritten, PoseWriter
-
-FARTHEST = 1e30
-"""The largest local location of a bone; beyond it Blender's single precision overflows."""
+from .write import Overwritten, PoseWriter, channels_of
 
 MOST_CACHED = 250_000
 """Maximum number of bones in cached results, over all units and frames: 50 to 120 MB."""
@@ -100,8 +97,11 @@ class Runs:
         return self._copies
 
     def unit(self, plan: UnitPlan) -> Unit:
-        """Return a unit of the plan."""
-        return self._units[plan]
+        """Return a unit of the plan, or a batch of units."""
+        unit = self._units.get(plan)
+        if unit is None:
+            unit = self._units[plan] = _unit_of(plan)
+        return unit
 
     def solve(self, snapshot: SceneSnapshot, frame: float | None) -> SolvedScene:
         """Solve all units of a snapshot's armatures, in the order of the plan.
@@ -113,16 +113,16 @@ class Runs:
             frame: The new frame; None if the frame did not change.
         """
         solved = SolvedScene(snapshot)
-        units = self.units_at(solved.time) if self.plan.by_state else self.units
-        for unit in units:
+        for unit in self.units_at(solved.time):
             if unit.plan.rig.uid in snapshot.rigs:
                 self.solve_next(solved, unit, frame)
         return solved
 
     def units_at(self, time: float) -> list[Unit]:
         """Return the units that can be solved at a frame, in solving order."""
-        sequence = self.plan.sequences.at(time)
-        return [self._units[plan] for plan in sequence.units if plan not in sequence.refused]
+        if not self.plan.by_state:
+            return self.units
+        return [*map(self.unit, self.plan.sequences.at(time).units)]
 
     def solve_next(self, solved: SolvedScene, unit: Unit, frame: float | None) -> None:
         """Solve a unit, and add its result for the following ones."""
@@ -175,7 +175,8 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
         result = unit.solve(solved, inputs)
         if result.locations:
             _refuse_far(result.locations)
-        return result
+        fk = solved.poses[unit.plan.rig.uid].fk
+        return result._replace(values=channels_of(fk, result)) if result.bones else result
     except ProblemError as problem:
         return unit.unposed(Report("INVALID", message=str(problem)))
     except ReferenceError:
@@ -202,11 +203,8 @@ def _refuse_far(locations: Mapping[int, Vec]) -> None:
     Raises:
         ProblemError: If there is one.
     """
-    for x, y, z in locations.values():
-        if abs(x) > FARTHEST or abs(y) > FARTHEST or abs(z) > FARTHEST:
-            raise ProblemError(
-                "A target is too far away (single precision overflows): move it closer"
-            )
+    if any(map(is_far, locations.values())):
+        raise ProblemError("A target is too far away (single precision overflows): move it closer")
 
 
 def solve_armatures(

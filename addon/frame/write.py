@@ -9,7 +9,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain as chained
 from typing import Any, NamedTuple
 
 from ..blender.access import pose_bones, set_channel
@@ -22,7 +21,6 @@ from ..blender.rotation import (
     LOCATION,
     SCALE,
     ChannelGroup,
-    IndexRange,
     PoseChannels,
     Rows,
     channel_values,
@@ -36,19 +34,6 @@ from ..plan.results import SolveResult
 from ..settings.properties import FabrikConstraint, settings
 from .armature import FkPose
 from .solved_scene import SolvedPose
-
-
-class Encoded(NamedTuple):
-    """A result as channel values.
-
-    Attributes:
-        result: The result.
-        values: The values of each channel of each bone, after the index of the first among those
-            of all slots.
-    """
-
-    result: SolveResult
-    values: list[tuple[int, array[float]]]
 
 
 class PoseWriter:
@@ -71,11 +56,8 @@ class PoseWriter:
         self.composed: list[tuple[ChannelGroup, bytes]] = []
         self.reports: Mapping[tuple[int, ...], Sequence[Report]] = {}
         self.shown: Mapping[tuple[int, ...], Sequence[Report]] = {}
-        self._bones: list[Sequence[int]] = []
-        self._ranges: list[IndexRange] = []
         self._inputs = array("f")
         self._results: list[SolveResult] | None = None
-        self._encoded: dict[int, Encoded] = {}
 
     def compose(self, pose: SolvedPose) -> bool:
         """Compose the channel values of a solved pose; return whether they changed.
@@ -84,41 +66,17 @@ class PoseWriter:
         """
         self.reports = pose.reports or self.reports
         fk, results = pose.fk, pose.results
-        if fk.inputs is not self._inputs:
-            self._inputs, self._results, self._encoded = fk.inputs, None, {}
-        if self._results is not None and [*map(id, results)] == [*map(id, self._results)]:
+        is_same = fk.inputs is self._inputs and self._results is not None
+        if is_same and [*map(id, results)] == [*map(id, self._results or ())]:
             return False
-        numbers = self._numbers(pose) if fk.groups else array("f")
+        self._inputs, self._results = fk.inputs, results[:]
+        numbers = fk.inputs[:]
+        for result in results:
+            for first, values in result.values:
+                numbers[first : first + len(values)] = values
         before = self.composed
         self.composed = [(group, group.of_slots(numbers)) for group in fk.groups]
-        self._results = results[:]
         return self.composed != before
-
-    def _numbers(self, pose: SolvedPose) -> array[float]:
-        """Return the solved or FK values of all bones, four numbers per slot."""
-        fk = pose.fk
-        numbers = fk.inputs[:]
-        if fk.has_only_quaternions:
-            # Their signs are compatible with the FK pose already.
-            rotations = [result.rotations for result in pose.results]
-            found = array("f", [*chained.from_iterable(rotations)])
-            bones = [result.bones for result in pose.results]
-            if bones != self._bones:
-                self._bones, self._ranges = bones, ranges_of([*chained.from_iterable(bones)])
-            for first, last, place in self._ranges:
-                end = place + last - first
-                numbers[first * 4 : last * 4] = found[place * 4 : end * 4]
-            if not pose.locations and not pose.scales:
-                return numbers
-        before = self._encoded
-        self._encoded = {
-            id(result): before.get(id(result)) or Encoded(result, _channels_of(fk, result))
-            for result in pose.results
-        }
-        for encoded in self._encoded.values():
-            for first, values in encoded.values:
-                numbers[first : first + len(values)] = values
-        return numbers
 
     def is_shown(self, evaluated: PoseChannels) -> bool:
         """Return whether evaluated channels have the composed values."""
@@ -128,22 +86,27 @@ class PoseWriter:
         return bool(self.composed)
 
 
-def _channels_of(fk: FkPose, result: SolveResult) -> list[tuple[int, array[float]]]:
-    """Return a result as channel values (see `Encoded`), without the rotations of quaternions."""
-    found = [
-        (fk.rig.slot(kind, bone) * 4, array("f", values))
-        for kind, solved in ((LOCATION, result.locations), (SCALE, result.scales))
-        for bone, values in solved.items()
-    ]
+def channels_of(fk: FkPose, result: SolveResult) -> list[tuple[int, array[float]]]:
+    """Return a result as channel values (see `SolveResult.values`).
+
+    They depend on nothing of the FK pose but what `FkPose.bits_of` the bones has.
+    """
+    found: list[tuple[int, array[float]]] = []
     if fk.has_only_quaternions:
-        return found
-    numbers = iter(result.rotations)
-    rotations = zip(numbers, numbers, numbers, numbers, strict=True)
-    for bone, rotation in zip(result.bones, rotations, strict=True):
-        values = given = fk.numbers(bone)
-        if rotation != fk.rotation(bone):  # An unchanged rotation keeps its channel values.
-            values = channel_values(fk.modes[bone], rotation, given)
-        found.append((bone * 4, array("f", values)))
+        # Their signs are compatible with the FK pose already.
+        numbers = array("f", result.rotations)
+        for first, last, place in ranges_of(result.bones):
+            found.append((first * 4, numbers[place * 4 : (place + last - first) * 4]))
+    else:
+        for i, bone in enumerate(result.bones):
+            w, x, y, z = result.rotations[4 * i : 4 * i + 4]
+            values = given = fk.numbers(bone)
+            if (w, x, y, z) != fk.rotation(bone):  # An unchanged rotation keeps its values.
+                values = channel_values(fk.modes[bone], (w, x, y, z), given)
+            found.append((bone * 4, array("f", values)))
+    for kind, solved in ((LOCATION, result.locations), (SCALE, result.scales)):
+        for bone, place in solved.items():
+            found.append((fk.rig.slot(kind, bone) * 4, array("f", place)))
     return found
 
 
@@ -228,8 +191,7 @@ class ChannelBuffer:
         return True
 
     def components_of(self, curves: Curves) -> list[int]:
-        """Return the indices of the values that F-curves set."""
-        curves.refresh()
+        """Return the indices of the values that F-curves set, which have their index."""
         places = {bone: place for place, bone in enumerate(self.bones)}
         keyed = curves.bone_places.get(self.channel, ())
         return [
@@ -321,8 +283,8 @@ class Overwritten:
             writer: The armature.
             animated: Slots that are skipped, as animation would overwrite them.
             curves: F-curves that overwrite others if the evaluation includes the animation.
-            muted: F-curves of others, if they are muted for the evaluation.
-            fk: The FK pose that these would give.
+            muted: These, if they are muted for the evaluation.
+            fk: The FK pose that they would give.
         """
         if muted is not None:
             self._muted.append(muted)
@@ -331,8 +293,7 @@ class Overwritten:
             bones = group.bones
             if animated:
                 bones = [bone for bone in bones if group.first + bone not in animated]
-            played = None if fk is None else array("f", group.of_slots(fk.inputs))
-            self._write(writer, group, composed, bones, played, curves)
+            self._write(writer, group, composed, bones, curves, fk)
 
     def write(self, writer: PoseWriter, is_quiet: bool = False) -> None:
         """Write the composed values over the FK pose, if there are any.
@@ -350,8 +311,8 @@ class Overwritten:
         group: ChannelGroup,
         composed: bytes,
         bones: Sequence[int],
-        played: array[float] | None = None,
         curves: Curves | None = None,
+        fk: FkPose | None = None,
         is_quiet: bool = False,
     ) -> None:
         if not bones:
@@ -361,11 +322,16 @@ class Overwritten:
         if len(bones) != len(group.bones):
             places = [group.bones.index(bone) for bone in bones]
             written = array("f", [x for at in places for x in written[at * size : (at + 1) * size]])
-        played = before if played is None else played
+        played = before
+        if fk is not None and curves is not None and group.channel in curves.bone_places:
+            played, values = before[:], array("f", group.of_slots(fk.inputs))
+            for i in buffer.components_of(curves):
+                played[i] = values[i]
         if written == before == played:
             return
         self.is_any = True
-        self._channels.append(Overwrite(buffer, before, played, written, curves))
+        counting = curves if fk is None else None  # Those that are muted change nothing.
+        self._channels.append(Overwrite(buffer, before, played, written, counting))
         if is_quiet:
             buffer.write_quietly(written)
         else:
@@ -425,7 +391,10 @@ def _merged(over: Overwrite, present: array[float], fk: array[float]) -> array[f
     """
     pairs = zip(present, over.written, fk, strict=True)
     merged = array("f", [own if now == was else now for now, was, own in pairs])
-    keyed = [] if over.curves is None else over.buffer.components_of(over.curves)
+    keyed: list[int] = []
+    if over.curves is not None:
+        over.curves.refresh()
+        keyed = over.buffer.components_of(over.curves)
     if any(present[i] != over.written[i] for i in keyed):
         for i in keyed:
             merged[i] = present[i]

@@ -354,10 +354,13 @@ class UnitPlan:
         is_known_ahead: Whether it reads the same ahead of an evaluation as far as its chains can be
             solved ahead.
         lifts_body: Whether its results may have a `lift`, which the targets of the body follow.
+        batch: What solves several of its kind and armature at once, none of which needs another;
+            None if it is solved by itself. Only for units that have states.
     """
 
     __slots__ = ()
 
+    batch: ClassVar[Callable[[Sequence[Any]], UnitPlan] | None] = None
     is_known_ahead: ClassVar[bool] = True
     lifts_body: ClassVar[bool] = False
 

@@ -80,21 +80,21 @@ class PrePassBone(UnitPart, ABC):
     def needs(self) -> list[Point]:
         """Return the points whose transforms must be final before it is solved."""
 
-    @abstractmethod
     def read(self, snapshot: Snapshot) -> object | None:
         """Return the inputs of its solution, compared with ``==``; None if it is off.
 
         Raises:
             ProblemError: If it cannot be solved.
         """
+        raise NotImplementedError  # One that has a `batch` is solved by that.
 
-    @abstractmethod
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return its solution.
 
         Raises:
             ProblemError: If there is none.
         """
+        raise NotImplementedError
 
     def rotation_to(self, axes: Mat3, parent: Frame, local: Local) -> Quat:
         """Return the local rotation of the bone that gives it some axes.

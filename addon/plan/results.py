@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from math import degrees, dist
 from typing import NamedTuple
@@ -24,6 +25,8 @@ class SolveResult(NamedTuple):
         scales: Solved local scales, by bone.
         locations: Solved local locations, by bone.
         lift: How far it moves its bones, and all that belongs to their body, in world space.
+        values: All of it as channel values in the rotation modes of the bones: of consecutive ones
+            or of one, after the index of the first value among those of all slots, four for each.
     """
 
     inputs: object
@@ -33,10 +36,21 @@ class SolveResult(NamedTuple):
     scales: Mapping[int, Vec]
     locations: Mapping[int, Vec]
     lift: Vec | None = None
+    values: Sequence[tuple[int, array[float]]] = ()
 
 
 NOTHING: Mapping[int, Vec] = {}
 """No solved locations or scales."""
+
+FARTHEST = 1e30
+"""The largest local location of a bone; beyond it Blender's single precision overflows."""
+
+
+def is_far(location: Vec) -> bool:
+    """Return whether a local location overflows in Blender."""
+    x, y, z = location
+    return abs(x) > FARTHEST or abs(y) > FARTHEST or abs(z) > FARTHEST
+
 
 OFF = msg("The constraint is disabled, or its influence is 0: enable it, and increase Influence")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
@@ -37,7 +37,7 @@ class Sequenced(NamedTuple):
     """An order of solving.
 
     Attributes:
-        units: The units in this order.
+        units: What is solved, in this order: units, and batches of them (see `UnitPlan.batch`).
         refused: Units that depend on themselves in their state: they are not solved.
     """
 
@@ -66,6 +66,7 @@ class Sequences:
         """
         self._units, self._needs, self._by_state = units, needs, by_state
         self._known: dict[tuple[int, ...], Sequenced] = {}
+        self._batches: dict[tuple[Unit, ...], Unit] = {}
 
     def at(self, time: float) -> Sequenced:
         """Return the order at a frame."""
@@ -87,9 +88,32 @@ class Sequences:
             for unit, needed in now.items():
                 needs[unit] = needs[unit] | needed
             try:
-                return Sequenced([*in_order(solved, needs), *others], refused)
+                ordered = [unit for unit in in_order(solved, needs) if unit not in refused]
+                return Sequenced([*self._in_batches(ordered, needs), *others], refused)
             except CycleError as error:
                 cycle: list[Unit] = error.args[1]
                 unit = next(one for one in now if one in cycle)
                 refused.add(unit)
                 del now[unit]
+
+    def _in_batches(self, ordered: Sequence[Unit], needs: Needs) -> Iterator[Unit]:
+        """Yield units in an order, each as early as the last batch that it can be solved in."""
+        steps: list[list[Unit]] = []
+        step_of: dict[Unit, int] = {}
+        last: dict[object, int] = {}
+        for unit in ordered:
+            kind = unit.batch, unit.rig.uid
+            step = last.get(kind, -1) if unit.batch else -1
+            # What it needs must be solved before the batch.
+            if any([step_of[need] >= step for need in needs[unit] if need in step_of]):
+                step = -1
+            if step < 0:
+                step = last[kind] = len(steps)
+                steps.append([])
+            steps[step].append(unit)
+            step_of[unit] = step
+        for units in steps:
+            batch, key = units[0].batch, tuple(units)
+            if batch and key not in self._batches:
+                self._batches[key] = batch(units)
+            yield self._batches[key] if batch else units[0]

@@ -30,14 +30,15 @@ import bpy
 from fabrik_solver import WHOLE, Frame, Local, bone_frame, frame_in, inverse
 from fabrik_solver.core.bend import eased
 from fabrik_solver.core.holding import held_channels, own_frame, rigid
+from fabrik_solver.core.vectors import Vec
 
 from ...blender.errors import ProblemError
-from ...blender.rotation import LOCATION
+from ...blender.rotation import LOCATION, ranges_of
 from ...blender.skeleton import Point, Skeleton, skeleton_of
-from ...plan.chain_plan import ChainPlan, Snapshot, never
+from ...plan.chain_plan import ChainPlan, Snapshot, UnitPlan, never
 from ...plan.pre_pass import PrePassBone
 from ...plan.resolving import bone_index
-from ...plan.results import NOTHING, SolveResult
+from ...plan.results import NOTHING, SolveResult, is_far
 from .carrier import carrier_of
 from .events import Event
 from .problems import connected, removed
@@ -46,23 +47,107 @@ from .settings import WORLD, holds_of
 
 
 class HeldInput(NamedTuple):
-    """All that the pose of a held bone depends on, to the last bit.
+    """How a bone is held, to the last bit.
 
     Attributes:
-        channels: Its FK pose, and what was solved of it before.
+        record: Since when and how.
         parent: The frame of its parent, in armature space.
+        holder: The frame of what holds it, in world space.
+        before: The same of what held it before, while the event blends.
+        share: The share of the first in its pose then.
+    """
+
+    record: Recorded
+    parent: Frame = WHOLE
+    holder: Frame = WHOLE
+    before: Frame = WHOLE
+    share: float = 1.0
+
+
+NOT_YET = HeldInput(UNHELD)
+"""How a bone is held before its first event."""
+
+
+class BatchInput(NamedTuple):
+    """All that the poses of held bones depend on, to the last bit.
+
+    Attributes:
+        channels: Their FK pose, and what was solved of them before.
         world: The frame of the armature in the world.
-        space: The frame of its own channels, in the world; None before the first event.
-        earlier: The same if what held it before held on, while the last event blends.
-        share: The share of `space` in its pose then.
+        held: How each is held; None if nothing ever does.
     """
 
     channels: tuple[object, ...]
-    parent: Frame
     world: Frame
-    space: Frame | None
-    earlier: Frame
-    share: float
+    held: list[HeldInput | None]
+
+
+@dataclass(eq=False)
+class HeldBones(UnitPlan):
+    """Held bones of an armature that are solved at once.
+
+    Attributes:
+        holds: The bones.
+        items: Empty: it reports for no constraint.
+        chains: None: it serves those that need one of its bones.
+    """
+
+    holds: Sequence[HeldBone]
+    items: tuple[int, ...] = ()
+    chains: Sequence[ChainPlan] = ()
+
+    @property
+    def members(self) -> Sequence[ChainPlan]:
+        """None: it solves no constraint."""
+        return ()
+
+    def __post_init__(self) -> None:
+        """Set what all units have."""
+        self.holds = sorted(self.holds, key=lambda hold: hold.bone)
+        self.rig = self.holds[0].rig
+        self.bones = [hold.bone for hold in self.holds]
+        self.ranges = ranges_of(self.bones)
+        self.is_layered = any(hold.is_layered for hold in self.holds)
+
+    def read(self, snapshot: Snapshot) -> BatchInput | None:
+        """Return how they are held; None if nothing ever holds any."""
+        places: dict[tuple[int, int], Frame] = {}
+        held = [hold.held_in(snapshot, places) for hold in self.holds]
+        if not any(held):
+            return None
+        rig, pose = self.rig, snapshot.poses[self.rig.uid]
+        beneath = pose.beneath(self.bones) if self.is_layered else None
+        channels = (*pose.fk_bits(self.ranges), beneath)
+        return BatchInput(channels, snapshot.world(rig.object, rig.uid), held)
+
+    def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
+        """Return the rotation and location of all that can be held."""
+        assert isinstance(inputs, BatchInput)
+        to_armature = self.rig.from_world(inputs.world)
+        rotations: list[float] = []
+        locations: dict[int, Vec] = {}
+        pose = snapshot.poses[self.rig.uid]
+        for hold, held in zip(self.holds, inputs.held, strict=True):
+            if held is None:
+                continue
+            local = pose.posed_local(hold.bone)
+            rotation, location = local.rotation, local.location
+            # Before its first event it is where it is, and the frame counts as solved.
+            if held.record is not UNHELD:
+                space = frame_in(held.holder, held.record.offset)
+                earlier = frame_in(held.before, held.record.left)
+                bone, parent = self.rig.bone(hold.bone), held.parent
+                try:
+                    rotation, location = held_channels(
+                        bone, local, parent, to_armature, space, earlier, held.share
+                    )
+                except ValueError:
+                    continue  # Its parent has zero scale.
+                if is_far(location):
+                    continue
+            rotations += rotation
+            locations[hold.bone] = location
+        return SolveResult(inputs, [*locations], rotations, (), NOTHING, locations)
 
 
 @dataclass(eq=False)
@@ -77,6 +162,7 @@ class HeldBone(PrePassBone):
     """
 
     is_known_ahead: ClassVar[bool] = True
+    batch = HeldBones
 
     index: int = field(kw_only=True)
     holders: Sequence[Point | None] = field(kw_only=True)
@@ -100,48 +186,26 @@ class HeldBone(PrePassBone):
     def state_at(self, time: float) -> int:
         """Return its state at a frame: what holds it, and what did before if it is blended."""
         record = self._record_at(time)
-        before = record.before if self._blends(record, time) else 0
-        return record.holder + before * (len(self.holders) + 1)
+        if not (self.is_blended and self._blends(record, time)):
+            return record.holder
+        return record.holder + record.before * (len(self.holders) + 1)
 
-    def read(self, snapshot: Snapshot) -> HeldInput | None:
-        """Return what holds it and how; None if nothing ever does."""
-        if not self.records.of(self.index):
-            return None
-        rig, pose, time = self.rig, snapshot.poses[self.rig.uid], snapshot.time
-        beneath = pose.beneath(self.bones) if self.is_layered else None
-        channels = (*pose.fk_bits(self.ranges), beneath)
-        record = self._record_at(time)
+    def held_in(self, snapshot: Snapshot, places: dict[tuple[int, int], Frame]) -> HeldInput | None:
+        """Return how it is held; None if nothing ever holds it.
+
+        Args:
+            snapshot: The frame.
+            places: Known frames of what holds, in world space; others are added.
+        """
+        record, time = self._record_at(snapshot.time), snapshot.time
         if record is UNHELD:
-            return HeldInput(channels, WHOLE, WHOLE, None, WHOLE, 1.0)
-        space = frame_in(self.holder_frame(snapshot, record.holder), record.offset)
-        earlier, share = WHOLE, 1.0
-        if self._blends(record, time):
-            earlier = frame_in(self.holder_frame(snapshot, record.before), record.left)
-            share = eased(max(0.0, time - record.frame) / record.blend)
-        world = snapshot.world(rig.object, rig.uid)
-        return HeldInput(channels, self._parent(snapshot), world, space, earlier, share)
-
-    def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
-        """Return the bone's rotation and location."""
-        assert isinstance(inputs, HeldInput)
-        local = snapshot.poses[self.rig.uid].posed_local(self.bone)
-        if inputs.space is None:  # It is where it is, and the frame counts as solved.
-            here = {self.bone: local.location}
-            return SolveResult(inputs, self.bones, local.rotation, (), NOTHING, here)
-        to_armature = self.rig.from_world(inputs.world)
-        try:
-            rotation, location = held_channels(
-                self.rig.bone(self.bone),
-                local,
-                inputs.parent,
-                to_armature,
-                inputs.space,
-                inputs.earlier,
-                inputs.share,
-            )
-        except ValueError:
-            raise self.zero_scale() from None
-        return SolveResult(inputs, self.bones, rotation, (), NOTHING, {self.bone: location})
+            return NOT_YET if self.records.of(self.index) else None
+        parent, holder = self._parent(snapshot), self._holder_frame(snapshot, record.holder, places)
+        if not (self.is_blended and self._blends(record, time)):
+            return HeldInput(record, parent, holder)
+        before = self._holder_frame(snapshot, record.before, places)
+        share = eased(max(0.0, time - record.frame) / record.blend)
+        return HeldInput(record, parent, holder, before, share)
 
     def record(
         self, snapshot: Snapshot, local: Local, event: Event, before: int, blend: float
@@ -171,7 +235,7 @@ class HeldBone(PrePassBone):
             point = self.holders[number - 1] if number > 0 else None
             if point is not None:
                 inverse(snapshot.place(point))
-            return frame_in(inverse(self.holder_frame(snapshot, number)), placed)
+            return frame_in(inverse(self._holder_frame(snapshot, number, {})), placed)
 
         try:
             left = offset(before) if blend > 0.0 else WHOLE
@@ -184,14 +248,21 @@ class HeldBone(PrePassBone):
                 frame=event.frame,
             ) from None
 
-    def holder_frame(self, snapshot: Snapshot, holder: int) -> Frame:
+    def _holder_frame(
+        self, snapshot: Snapshot, holder: int, places: dict[tuple[int, int], Frame]
+    ) -> Frame:
         """Return the frame of what holds it in world space, given its number."""
         if holder == 0:
             rig = self.rig
             rest = bone_frame(rig.bone(self.bone), Local(), self._parent(snapshot))
             return frame_in(snapshot.world(rig.object, rig.uid), rest)
         point = self.holders[holder - 1]
-        return WHOLE if point is None else rigid(snapshot.place(point))
+        if point is None:
+            return WHOLE
+        key = point.uid, point.bone
+        if key not in places:
+            places[key] = rigid(snapshot.place(point))
+        return places[key]
 
     def _record_at(self, time: float) -> Recorded:
         """Return how it is held at a frame.
@@ -202,9 +273,8 @@ class HeldBone(PrePassBone):
         return record if record.holder <= len(self.holders) else UNHELD
 
     def _blends(self, record: Recorded, time: float) -> bool:
-        """Return whether an event blends at a frame."""
-        count = len(self.holders)
-        return self.is_blended and time < record.frame + record.blend and record.before <= count
+        """Return whether an event blends at a frame, if any does."""
+        return time < record.frame + record.blend and record.before <= len(self.holders)
 
     def _parent(self, snapshot: Snapshot) -> Frame:
         return WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent)

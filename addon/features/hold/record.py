@@ -77,7 +77,7 @@ class Records:
 
     def at(self, index: int, time: float) -> Recorded:
         """Return the last event of a hold up to a frame."""
-        for one in reversed(self.of(index)):
+        for one in reversed(self._kept.get(index, ())):
             if one.frame <= time + NEAR:
                 return one
         return UNHELD

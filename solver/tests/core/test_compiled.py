@@ -256,3 +256,13 @@ def test_nothing_sums_up_a_generator(file: Path) -> None:
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "sum":
             assert not isinstance(node.args[0], ast.GeneratorExp), f"line {node.lineno}"
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_nothing_unpacks_several_tuples_in_one_statement(file: Path) -> None:
+    """Compiled they are made objects for it, which takes several times as long."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
+            (target,) = node.targets
+            nested = [part for part in getattr(target, "elts", ()) if isinstance(part, ast.Tuple)]
+            assert not nested, f"line {node.lineno}"

@@ -10,6 +10,7 @@ from typing import Any
 import bpy
 import pytest
 from captures import imported
+from inside import count, forget
 from mathutils import Euler, Matrix, Vector
 from operating import click_bone, click_bones, enter_pose_mode, refuses
 from rendering import rendered
@@ -1045,6 +1046,76 @@ def test_a_frame_played_again_takes_one_evaluation(evaluations: list[float]) -> 
         assert len(evaluations) == 1
         assert pose_bits(rig) == shown[frame]
         assert rig.fabrik.constraints[0].state == "REACHED"
+
+
+def test_a_channel_that_is_set_unnoticed_stays_where_keyed_ones_are_held() -> None:
+    """Blender tells nothing of it, and the FK pose of a frame that was played is known before.
+
+    What Blender alone can foresee turns the arm's root.
+    """
+    rig = make_arm()
+    tracking: Any = rig.pose.bones["Root"].constraints.new("DAMPED_TRACK")
+    tracking.target, tracking.influence = make_empty("Ahead", (0.3, 1.0, 1.2)), 0.3
+    go(10)
+    editing.hold([editing.Held(rig, "IK")], editing.Holder(), 10.0)
+    for frame in (20, 45, 20, 45, 20):
+        go(frame)
+    upper, control = rig.pose.bones["Upper"], rig.pose.bones["IK"]
+    upper.path_resolve("rotation_quaternion", False).foreach_set([0.6, 0.0, 0.8, 0.0])
+    go(45)
+    assert [*upper.rotation_quaternion] == pytest.approx([0.6, 0.0, 0.8, 0.0])
+    keyed = [curve for curve in curves(rig) if curve.data_path.endswith('["IK"].location')]
+    assert [*control.location] == pytest.approx([curve.evaluate(45) for curve in keyed])
+    bits = pose_bits(rig)
+    forget()
+    update()
+    go(44)
+    go(45)
+    assert pose_bits(rig) == bits
+
+
+def test_holds_of_an_armature_are_solved_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As far as none needs another: what a cup holds is solved after the cup."""
+    rig = make_arm()
+    cups = [make_cup(name, (0.1 * i, -0.5, 1.1)) for i, name in enumerate(("Spoon", "Cup", "Jug"))]
+    go(10)
+    spoon, cup, jug = cups
+    editing.hold([editing.Held(cup, ""), editing.Held(jug, "")], editing.Holder(rig, "Hand"), 10.0)
+    editing.hold([editing.Held(spoon, "")], editing.Holder(rig, "Hand"), 10.0)
+    editing.hold([editing.Held(spoon, "")], editing.Holder(cup), 40.0)
+    in_cup = shown_at(40, cup).inverted() @ world(spoon)
+    in_hand = world(rig, "Hand").inverted() @ world(cup)
+    units: list[str] = []
+    count(monkeypatch, "solve", lambda _, unit, _frame: units.append(unit.label))
+    for frame, expected in ((30, 2), (60, 3), (30, 2)):
+        units.clear()
+        go(frame)
+        assert len({*units}) == expected, units
+    assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 1e-5
+    assert apart(in_cup, shown_at(70, cup).inverted() @ world(spoon)) < 1e-6
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-38], ids=["flat", "far"])
+def test_one_that_cannot_be_held_hinders_no_other(scale: float) -> None:
+    """Its parent has lost its size, so that it has no place there, or one beyond all numbers."""
+    rig, cup = make_arm(), make_cup()
+    go(10)
+    editing.hold([editing.Held(cup, "")], editing.Holder(rig, "Hand"), 10.0)
+    editing.hold([editing.Held(make_cup("Jug"), "")], editing.Holder(rig, "Hand"), 10.0)
+    carriers = cup.parent
+    bpy.context.view_layer.objects.active = carriers
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = carriers.data.edit_bones
+    shelf = bones.new("Shelf")
+    shelf.tail = (0.0, 0.0, 1.0)
+    bones["Jug"].parent = shelf
+    bpy.ops.object.mode_set(mode="OBJECT")
+    carriers.pose.bones["Shelf"].scale = (scale, scale, scale)
+    go(10)
+    in_hand = world(rig, "Hand").inverted() @ world(cup)
+    for frame in (30, 60):
+        go(frame)
+        assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 1e-5
 
 
 def test_a_holder_that_is_removed_is_said() -> None:

@@ -40,6 +40,7 @@ from .vectors import (
     slerp,
     sub,
     unit,
+    unit_or,
 )
 
 X_AXIS: Vec = (1.0, 0.0, 0.0)
@@ -347,7 +348,7 @@ def squared(m: Mat3, keep_scale: bool = False) -> Mat3:
         if not keep_scale:
             y = y_unit
     x_size, z_size = length(x), length(z)
-    x_unit, z_unit = unit(x) or ORIGIN, unit(z) or ORIGIN
+    x_unit, z_unit = unit_or(x, ORIGIN), unit_or(z, ORIGIN)
     cosine = dot(x_unit, z_unit)
     shrink = 1.0
     if 1e-4 < abs(cosine) < 1.0 - 1.1920929e-07:

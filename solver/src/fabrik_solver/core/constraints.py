@@ -2,6 +2,9 @@
 
 Each does the same as Blender, step by step: it decomposes rotations into Euler angles, and which of
 the equivalent angles it takes decides what is left if only some of them are copied or limited.
+
+Tuples are unpacked one by one: compiled, several in one statement are made objects, which takes
+longer than all the rest.
 """
 
 from collections.abc import Callable
@@ -67,7 +70,8 @@ class CopyLocation(Constraint):
     def apply(self, own: Frame, source: Frame) -> Frame:
         """Return the frame of its owner after it."""
         axes, head = own
-        (x, y, z), (a, b, c) = source[1], self.signs
+        x, y, z = source[1]
+        a, b, c = self.signs
         dx, dy, dz = head if self.use_offset else ORIGIN
         return axes, _where(self.used, (a * x + dx, b * y + dy, c * z + dz), head)
 
@@ -98,7 +102,8 @@ class CopyRotation(Constraint):
         one, two = euler_pair(squared(source[0]), first, second)
         copied = _nearest((_compatible(one, angles), _compatible(two, angles)), angles)
         copied = _where(self.used, copied, angles if mix == "REPLACE" else ORIGIN)
-        (a, b, c), (x, y, z) = self.signs, copied
+        a, b, c = self.signs
+        x, y, z = copied
         copied = (a * x, b * y, c * z)
         turn = euler_matrix(add(copied, angles) if mix == "ADD" else copied, first, second)
         sizes, mirror = mat_column_lengths(axes), -1.0 if mat_determinant(axes) < 0.0 else 1.0
@@ -129,8 +134,9 @@ class CopyScale(Constraint):
 
     def apply(self, own: Frame, source: Frame) -> Frame:
         """Return the frame of its owner after it."""
-        axes, (used_x, used_y, used_z) = own[0], self.used
-        before, sizes, used = mat_column_lengths(axes), mat_column_lengths(source[0]), self.used
+        axes, used = own[0], self.used
+        used_x, used_y, used_z = used
+        before, sizes = mat_column_lengths(axes), mat_column_lengths(source[0])
         if self.is_uniform:
             volume = abs(mat_determinant(source[0]))
             if not (used_x and used_y and used_z):
@@ -197,7 +203,9 @@ class Range:
 
     def limited(self, numbers: Vec) -> Vec:
         """Return numbers within it; the upper ends come last."""
-        (x, y, z), (a, b, c), (d, e, f) = numbers, self.least, self.most
+        x, y, z = numbers
+        a, b, c = self.least
+        d, e, f = self.most
         return min(max(x, a), d), min(max(y, b), e), min(max(z, c), f)
 
 
@@ -253,7 +261,9 @@ class LimitRotation(Constraint):
             return axes, own[1]
         first, second = self.order
         angles = _nearest(euler_pair(axes, first, second), ORIGIN)
-        (x, y, z), (a, b, c), (d, e, f) = angles, self.least, self.most
+        x, y, z = angles
+        a, b, c = self.least
+        d, e, f = self.most
         x = self._limit(x, a, d) if used_x else x
         y = self._limit(y, b, e) if used_y else y
         z = self._limit(z, c, f) if used_z else z
@@ -455,13 +465,16 @@ def _clamped_around(angle: float, least: float, most: float) -> float:
 
 def _resized(axes: Mat3, sizes: Vec, wanted: Vec) -> Mat3:
     """Return axes of some lengths with other ones."""
-    (x, y, z), (a, b, c) = sizes, wanted
+    x, y, z = sizes
+    a, b, c = wanted
     return scale_columns(axes, (a / x if x else 1.0, b / y if y else 1.0, c / z if z else 1.0))
 
 
 def _nearest(pair: tuple[Vec, Vec], own: Vec) -> Vec:
     """Return which of two triples of angles is nearest to others, the first of equal ones."""
-    (a, b, c), (d, e, f), (x, y, z) = pair[0], pair[1], own
+    a, b, c = pair[0]
+    d, e, f = pair[1]
+    x, y, z = own
     one = abs(a - x) + abs(b - y) + abs(c - z)
     two = abs(d - x) + abs(e - y) + abs(f - z)
     return pair[1] if one > two else pair[0]
@@ -469,7 +482,8 @@ def _nearest(pair: tuple[Vec, Vec], own: Vec) -> Vec:
 
 def _compatible(angles: Vec, own: Vec) -> Vec:
     """Return angles shifted by whole turns to be nearest to others."""
-    (x, y, z), (a, b, c) = angles, own
+    x, y, z = angles
+    a, b, c = own
     return _shifted(x, a), _shifted(y, b), _shifted(z, c)
 
 
@@ -481,5 +495,7 @@ def _shifted(angle: float, near: float) -> float:
 
 def _where(used: Flags, numbers: Vec, otherwise: Vec) -> Vec:
     """Return numbers where they are used, and others elsewhere."""
-    (use_x, use_y, use_z), (x, y, z), (a, b, c) = used, numbers, otherwise
+    use_x, use_y, use_z = used
+    x, y, z = numbers
+    a, b, c = otherwise
     return x if use_x else a, y if use_y else b, z if use_z else c

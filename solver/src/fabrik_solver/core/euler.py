@@ -9,7 +9,6 @@ from .vectors import (
     Quat,
     Vec,
     mat_columns,
-    mat_from_columns,
     quat_about,
     quat_matrix,
     quat_product,
@@ -39,21 +38,26 @@ def euler_angles(rotation: Quat, first: int, second: int, near: Vec) -> Vec:
     """
     third = 3 - first - second
     sign = 1.0 if (second - first) % 3 == 1 else -1.0
-    w, parts = rotation[0], rotation[1:]
-    i, j, k = parts[first], parts[second], sign * parts[third]
+    w, x, y, z = rotation
+    i, j, k = _of((x, y, z), first), _of((x, y, z), second), sign * _of((x, y, z), third)
     far_plus, far_minus = hypot(i + k, w - j), hypot(i - k, w + j)
-    near_first, near_third = near[first], sign * near[third]
-    plus = 0.5 * (near_first + near_third)
-    minus = 0.5 * (near_first - near_third)
+    near_first, near_second, near_third = _of(near, first), _of(near, second), _of(near, third)
+    plus = 0.5 * (near_first + sign * near_third)
+    minus = 0.5 * (near_first - sign * near_third)
     if far_plus > LOCKED:
         plus = atan2(i + k, w - j)
     if far_minus > LOCKED:
         minus = atan2(i - k, w + j)
     a, b, c = plus + minus, 0.5 * pi - 2.0 * atan2(far_plus, far_minus), sign * (plus - minus)
-    one = _nearest(a, b, c, near[first], near[second], near[third])
-    two = _nearest(a + pi, pi - b, c + pi, near[first], near[second], near[third])
+    one = _nearest(a, b, c, near_first, near_second, near_third)
+    two = _nearest(a + pi, pi - b, c + pi, near_first, near_second, near_third)
     nearest = one if one[3] <= two[3] else two
     return _by_axis(first, second, nearest[0], nearest[1], nearest[2])
+
+
+def _of(a: Vec, axis: int) -> float:
+    """Return ``a[axis]``; compiled, a variable index would make a an object."""
+    return a[0] if axis == 0 else a[1] if axis == 1 else a[2]
 
 
 def _by_axis(first: int, second: int, a: float, b: float, c: float) -> Vec:
@@ -86,17 +90,17 @@ def euler_pair(axes: Mat3, first: int, second: int) -> tuple[Vec, Vec]:
         first: The axis of the first turn, as in `euler_angles`.
         second: The axis of the second turn.
     """
-    x, y, z = mat_columns(axes)
-    m = mat_from_columns(unit_or(x, ORIGIN), unit_or(y, ORIGIN), unit_or(z, ORIGIN))
     i, j, k = first, second, 3 - first - second
     sign = 1.0 if (j - i) % 3 == 1 else -1.0
-    ii, ji, ki = m[4 * i], m[3 * j + i], m[3 * k + i]
+    turned = unit_or(_column(axes, i), ORIGIN)
+    ii, ji, ki = _of(turned, i), _of(turned, j), _of(turned, k)
     cosine = hypot(ii, ji)
     middle = sign * atan2(-ki, cosine)
+    turned_j, turned_k = unit_or(_column(axes, j), ORIGIN), unit_or(_column(axes, k), ORIGIN)
     if cosine <= BLENDER_LOCKED:
-        locked = _by_axis(i, j, sign * atan2(-m[3 * j + k], m[4 * j]), middle, 0.0)
+        locked = _by_axis(i, j, sign * atan2(-_of(turned_k, j), _of(turned_j, j)), middle, 0.0)
         return locked, locked
-    kj, kk = m[3 * k + j], m[4 * k]
+    kj, kk = _of(turned_j, k), _of(turned_k, k)
     return (
         _by_axis(i, j, sign * atan2(kj, kk), middle, sign * atan2(ji, ii)),
         _by_axis(i, j, sign * atan2(-kj, -kk), sign * atan2(-ki, -cosine), sign * atan2(-ji, -ii)),
@@ -106,10 +110,15 @@ def euler_pair(axes: Mat3, first: int, second: int) -> tuple[Vec, Vec]:
 def euler_matrix(angles: Vec, first: int, second: int) -> Mat3:
     """Return the rotation by angles about X, Y and Z, in the order of `euler_angles`."""
     third = 3 - first - second
-    one = quat_about(_axis(first), angles[first])
-    two = quat_about(_axis(second), angles[second])
-    three = quat_about(_axis(third), angles[third])
+    one = quat_about(_axis(first), _of(angles, first))
+    two = quat_about(_axis(second), _of(angles, second))
+    three = quat_about(_axis(third), _of(angles, third))
     return quat_matrix(quat_product(three, quat_product(two, one)))
+
+
+def _column(m: Mat3, axis: int) -> Vec:
+    x, y, z = mat_columns(m)
+    return x if axis == 0 else y if axis == 1 else z
 
 
 def _axis(i: int) -> Vec:
