@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fabrik_solver
+from fabrik_solver.core import articulation
 from fabrik_solver.core.limits import Cone, Hinge, Limit
 from fabrik_solver.core.support import Support
 from fabrik_solver.core.vectors import (
     ORIGIN,
     QUAT_IDENTITY,
+    Quat,
     Vec,
     add,
     cross,
@@ -341,6 +344,48 @@ def test_a_clavicle_takes_its_share_of_a_raised_arm(share: float) -> None:
 def test_a_clavicle_stays_while_an_arm_bends_at_the_elbow_only() -> None:
     _, pose = arm(0.3, ORIGIN)
     assert quat_angle(pose.turns[1], QUAT_IDENTITY) < 1e-6
+
+
+def with_fingers() -> Figurine:
+    """Return a figure with ten bones in a row below its left forearm, without goals."""
+    figure = Figurine()
+    parent = "Forearm.L"
+    for k in range(10):
+        head = figure.tails[parent]
+        figure.add(f"Finger {k}", head, add(head, (0.01, 0.0, -0.03)), parent, None)
+        parent = f"Finger {k}"
+    return figure
+
+
+def test_bones_below_all_goals_go_with_those_above() -> None:
+    figure = with_fingers()
+    pose = figure.solve(figure.drag("Forearm.L", (0.1, -0.3, 0.2)))
+    hand, last = figure.index("Forearm.L"), len(figure.joints) - 1
+    way = sub(figure.joints[last].head, figure.joints[hand].head)
+    expected = add(pose.heads[hand], rotate(pose.axes[hand], way))
+    assert length(sub(pose.heads[hand], figure.joints[hand].head)) > 0.01
+    assert length(sub(pose.heads[last], expected)) < 1e-12
+    assert quat_angle(pose.axes[last], pose.axes[hand]) < 1e-7
+
+
+def test_bones_below_all_goals_are_placed_once_and_not_at_each_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if fabrik_solver.COMPILED:
+        pytest.skip("compiled functions cannot be replaced by ones that count")
+    calls: list[int] = []
+
+    def counted(a: Quat, b: Quat) -> Quat:
+        calls.append(1)
+        return quat_product(a, b)
+
+    monkeypatch.setattr(articulation, "quat_product", counted)
+    counts: list[int] = []
+    for figure in (Figurine(), with_fingers()):
+        calls.clear()
+        figure.solve(figure.drag("Forearm.L", (0.1, -0.3, 0.2)))
+        counts.append(len(calls))
+    assert counts[1] - counts[0] == 10, "one product for each bone more"
 
 
 def test_a_bone_that_does_not_inherit_rotation_keeps_its_own() -> None:

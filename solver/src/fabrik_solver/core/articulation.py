@@ -222,7 +222,19 @@ class Articulation:
         mass: The mass of all bones.
     """
 
-    __slots__ = ("follower", "heads", "joints", "mass", "moving", "order", "origin", "size")
+    __slots__ = (
+        "_backs",
+        "_levers",
+        "_placed",
+        "follower",
+        "heads",
+        "joints",
+        "mass",
+        "moving",
+        "order",
+        "origin",
+        "size",
+    )
     joints: list[WholeBodyJoint]
     heads: list[Vec]
     moving: list[bool]
@@ -231,9 +243,17 @@ class Articulation:
     mass: float
     origin: Vec
     size: float
+    _backs: list[Quat]
+    _levers: list[Vec]
+    _placed: list[int]
 
     def __init__(
-        self, joints: list[WholeBodyJoint], ends: Sequence[int], origin: Vec, size: float
+        self,
+        joints: list[WholeBodyJoint],
+        ends: Sequence[int],
+        origin: Vec,
+        size: float,
+        is_balanced: bool,
     ) -> None:
         """Take the bones.
 
@@ -242,6 +262,8 @@ class Articulation:
             ends: The bones that goals are on.
             origin: What becomes the origin.
             size: What becomes the unit of length.
+            is_balanced: Whether poses are asked for their centre of mass on the way, for which
+                all bones count; else those that no goal moves, as most fingers, are left out.
         """
         self.joints = joints
         self.origin = origin
@@ -252,6 +274,12 @@ class Articulation:
             for index in self.path(end):
                 self.moving[index] = True
         self.order = [index for index in range(len(joints)) if self.moving[index]]
+        self._placed = list(range(len(joints))) if is_balanced else self.order
+        self._levers = [
+            head if joint.parent < 0 else sub(head, self.heads[joint.parent])
+            for head, joint in zip(self.heads, joints, strict=True)
+        ]
+        self._backs = [quat_inverse(joint.axes) for joint in joints]
         self.follower = [-1] * len(joints)
         for index in self.order:
             if self.is_sharing(index):
@@ -280,34 +308,41 @@ class Articulation:
         return follows >= 0 and self.moving[follows]
 
     def place(self, pose: Placement) -> None:
-        """Find where the joints are."""
-        joints, rest = self.joints, self.heads
-        heads: list[Vec] = []
-        axes: list[Quat] = []
-        changes: list[Quat] = []
-        for index, joint in enumerate(joints):
+        """Find where the joints are that a search asks for."""
+        count = len(self.joints)
+        pose.heads = [ORIGIN] * count
+        pose.axes = [QUAT_IDENTITY] * count
+        pose.changes = [QUAT_IDENTITY] * count
+        self._carry(pose, self._placed)
+
+    def complete(self, pose: Placement) -> None:
+        """Find where the other joints are as well."""
+        placed = set(self._placed)
+        self._carry(pose, [index for index in range(len(self.joints)) if index not in placed])
+
+    def _carry(self, pose: Placement, indices: list[int]) -> None:
+        """Find where joints are, given in order, of which the parents come before or are known."""
+        joints, moving, levers, backs = self.joints, self.moving, self._levers, self._backs
+        heads, axes, changes, turns = pose.heads, pose.axes, pose.changes, pose.turns
+        for index in indices:
+            joint = joints[index]
             parent = joint.parent
             if parent < 0:
-                head = add(rest[index], pose.moved[index])
+                head = add(levers[index], pose.moved[index])
                 carried = joint.axes
                 change = QUAT_IDENTITY
             else:
                 change = changes[parent]
-                head = add(heads[parent], rotate(change, sub(rest[index], rest[parent])))
+                head = add(heads[parent], rotate(change, levers[index]))
                 if not joint.inherits:
                     change = QUAT_IDENTITY
                 carried = quat_product(change, joint.axes)
-            heads.append(head)
-            if self.moving[index]:
-                now = quat_product(carried, pose.turns[index])
-                change = quat_product(now, quat_inverse(joint.axes))
-                axes.append(now)
-            else:
-                axes.append(carried)
-            changes.append(change)
-        pose.heads = heads
-        pose.axes = axes
-        pose.changes = changes
+            if moving[index]:
+                carried = quat_product(carried, turns[index])
+                change = quat_product(carried, backs[index])
+            heads[index] = head
+            axes[index] = carried
+            changes[index] = change
 
     def centre(self, pose: Placement) -> Vec:
         """Return the centre of mass."""
@@ -382,18 +417,27 @@ class Articulation:
         return scaled(rotate(across, swing), ratio)
 
 
-def grown_by(turn: Vec, own: Vec) -> Vec:
-    """Return how a rotation vector changes while its rotation goes on about an axis of its own.
+def grown_by(turn: Vec, axes: tuple[Vec, Vec, Vec]) -> tuple[Vec, Vec, Vec]:
+    """Return how a rotation vector changes while its rotation goes on about each of three own axes.
 
     It is the inverse of the right Jacobian of SO(3): J. Solà, “A micro Lie theory”, 2018, (144).
     """
     angle = length(turn)
-    if angle < 1e-6:
-        return add(own, scaled(cross(turn, own), 0.5))
-    half = 0.5 * angle
-    sine = sin(half)
-    factor = 1.0 / (angle * angle)
-    if sine > 1e-9:
-        factor -= cos(half) / (2.0 * angle * sine)
-    twice = cross(turn, cross(turn, own))
-    return add(add(own, scaled(cross(turn, own), 0.5)), scaled(twice, factor))
+    factor = 0.0
+    if angle >= 1e-6:
+        half = 0.5 * angle
+        sine = sin(half)
+        factor = 1.0 / (angle * angle)
+        if sine > 1e-9:
+            factor -= cos(half) / (2.0 * angle * sine)
+    a, b, c = axes
+    return _grown(turn, factor, a), _grown(turn, factor, b), _grown(turn, factor, c)
+
+
+def _grown(turn: Vec, factor: float, own: Vec) -> Vec:
+    """Return the same about one axis, given what its second order is multiplied with."""
+    if own == ORIGIN:
+        return ORIGIN
+    across = cross(turn, own)
+    grown = add(own, scaled(across, 0.5))
+    return grown if factor == 0.0 else add(grown, scaled(cross(turn, across), factor))

@@ -458,9 +458,7 @@ class Search:
                 grown.append(NO_AXES)
                 continue
             turn = quat_log(pose.turns[owner])
-            grown.append(
-                (grown_by(turn, axes[0]), grown_by(turn, axes[1]), grown_by(turn, axes[2]))
-            )
+            grown.append(grown_by(turn, axes))
             self._resist(pose, index, owner, grown[index], gradient, grown)
             follower = body.follower[owner]
             if follower >= 0:
@@ -684,7 +682,9 @@ def _three(vectors: list[Vec]) -> Three:
 
 def _along(axes: Three, vector: Vec) -> Vec:
     """Return the components of a vector along three axes."""
-    return dot(axes[0], vector), dot(axes[1], vector), dot(axes[2], vector)
+    (ux, uy, uz), (vx, vy, vz), (wx, wy, wz) = axes
+    x, y, z = vector
+    return ux * x + uy * y + uz * z, vx * x + vy * y + vz * z, wx * x + wy * y + wz * z
 
 
 def _combined(axes: Three, shares: Vec) -> Vec:

@@ -140,11 +140,12 @@ class WholeBody:
         size = max(length(sub(point, origin)) for point in points)
         if not size > 0.0:
             raise ValueError("a body needs a size")
-        body = Articulation(self.joints, [goal.joint for goal in goals], origin, size)
+        ends = [goal.joint for goal in goals]
+        body = Articulation(self.joints, ends, origin, size, support is not None)
         springs: list[Spring] = []
-        ends: dict[int, Vec] = {}
+        points_of: dict[int, Vec] = {}
         for goal in goals:
-            ends[goal.joint] = body.inward(goal.point)
+            points_of[goal.joint] = body.inward(goal.point)
             if goal.location is not None:
                 springs.append(Spring(goal, body, None))
             if goal.rotation is not None:
@@ -153,7 +154,8 @@ class WholeBody:
         if support is not None:
             inward = Support([body.inward(corner) for corner in support.corners], support.up)
         search = Search(body, springs, inward)
-        pose = search.run(body.start(ends))
+        pose = search.run(body.start(points_of))
+        body.complete(pose)
         return _posed(body, goals, pose, search.steps)
 
 
