@@ -102,10 +102,12 @@ class Knees:
         foot, clip = pose_of(aim), self.stances.clip
         ankle = add(foot.place, rotate(foot.turn, clip.ankle))
         given, size = length(sub(ankle, root)), self._size
-        frame = floor(time) - self._start
-        far = self._unfolded(frame, time, given, self._flexed)
-        if far != given:
-            lower = self._lower(time, sub(ankle, root), far)
+        frame, far = floor(time) - self._start, given
+        fall = self._fall(frame, time, sub(ankle, root))
+        if fall > 0.0:
+            # Moved straight away from the hip, a foot that passes right below it would leave its
+            # way. It is not lowered into the ground; then it moves away, as far as its bones need.
+            lower = scaled(self.stances.probe.up, max(0.0, min(fall, self._clearance(time))))
             foot, ankle = foot._replace(place=sub(foot.place, lower)), sub(ankle, lower)
             left = length(sub(ankle, root))
             far = self._unfolded(frame, time, left, self._inner)
@@ -141,16 +143,28 @@ class Knees:
         animated = length(self.stances.clip.locked_leg(frame).way)
         return far + swings * (knee.folded(far, animated, inner) - far)
 
-    def _lower(self, time: float, way: Vec, far: float) -> Vec:
-        """Return how far an ankle is lowered to be at a larger distance from its hip joint.
+    def _fall(self, frame: int, time: float, way: Vec) -> float:
+        """Return how far an ankle would have to be lowered so that its leg folds no farther.
 
-        Moved straight away from it, a foot that passes right below it would leave its way. It is
-        not lowered into the ground; then it moves away, as far as its bones need.
+        One that is kicked above its hip joint comes nearest to it right beside it. It is lowered to
+        there before that is too near: from a leg that is as long as animated on.
+
+        Args:
+            frame: The frame of the clip.
+            time: The time.
+            way: From the hip joint to the ankle.
         """
         up = self.stances.probe.up
-        aside = length(across(way, up))
-        lower = dot(way, up) + sqrt(max(0.0, far * far - aside * aside))
-        return scaled(up, max(0.0, min(lower, self._clearance(time))))
+        high, aside = dot(way, up), length(across(way, up))
+        if high <= 0.0:
+            far = self._unfolded(frame, time, length(way), self._flexed)
+            return high + sqrt(max(0.0, far * far - aside * aside)) if far > length(way) else 0.0
+        animated = length(self.stances.clip.locked_leg(frame).way)
+        room = 0.5 * (animated - min(self._flexed, animated))
+        near = smooth((animated - aside) / room) if room > 0.0 else float(aside < animated)
+        far = self._unfolded(frame, time, aside, self._flexed)
+        fall = near * (1.0 - self.stances.stands(time)) * high
+        return fall + sqrt(max(0.0, far * far - aside * aside))
 
     def _clearance(self, time: float) -> float:
         """Return how far the foot could be lower around a time, smoothly: at an edge it jumps."""

@@ -311,6 +311,10 @@ def test_bones_without_names_are_no_halves() -> None:
         ("rThighBend", -1),
         ("LFArm", 1),
         ("rt_arm_jnt", -1),
+        ("lt_arm_jnt", 1),
+        ("j_hip_le", 1),
+        ("muslo_izq", 1),
+        ("Oberarm_rechts", -1),
         ("rknee", -1),
         ("右ひざ", -1),
         ("b_RightLeg01_019", -1),
@@ -464,3 +468,88 @@ def test_what_stands_beside_the_legs_is_told() -> None:
     anatomy = recognize(bones_of(joints, nameless=True))
     assert {joints[limb.end][0][:-2] for limb in anatomy.limbs} == {"BackHoof"}
     assert [joints[i][0] for i in anatomy.standing] == ["FrontLowerLeg.L2"]
+
+
+def renamed(joints: list[Joint], **names: str) -> list[Joint]:
+    """Return joints with other names, whose sides stay."""
+
+    def other(name: str) -> str:
+        stem, dot_, side = name.partition(".")
+        return names.get(stem, stem) + dot_ + side
+
+    return [(other(name), other(parent), head) for name, parent, head in joints]
+
+
+def test_the_bones_of_an_arm_may_only_be_numbered() -> None:
+    """The first of three is the clavicle by its length, although the arm is straight."""
+    joints = [
+        (name, parent, (x, 0.03, z) if name.startswith(("forearm", "upper_arm")) else (x, y, z))
+        for name, parent, (x, y, z) in HUMAN
+    ]
+    joints = renamed(joints, clavicle="arm1", upper_arm="arm2", forearm="arm3")
+    assert told(joints, recognize(bones_of(joints)).limbs) == {
+        ("ARM", 1, ("arm2.L", "arm3.L"), "hand.L"),
+        ("ARM", -1, ("arm2.R", "arm3.R"), "hand.R"),
+        *(limb for limb in HUMAN_LIMBS if limb[0] == "LEG"),
+    }
+
+
+def test_two_hips_are_those_of_the_legs_whatever_their_sides_are_called() -> None:
+    joints = renamed(HUMAN, thigh="hip", shin="knee", foot="ankle")
+    sides = {".L": "_venstre", ".R": "_hoeyre"}
+    bones = [
+        bone._replace(name=bone.name[:-2] + sides.get(bone.name[-2:], bone.name[-2:]))
+        for bone in bones_of(joints)
+    ]
+    anatomy = recognize(bones)
+    assert anatomy.evidence == "AXIS" and not anatomy.missing()
+    legs = {limb for limb in told(joints, anatomy.limbs) if limb[0] == "LEG"}
+    assert legs == {
+        ("LEG", side, (f"hip.{letter}", f"knee.{letter}"), f"ankle.{letter}")
+        for side, letter in ((1, "L"), (-1, "R"))
+    }
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_the_only_arm_of_a_nameless_figure_does_not_lead_to_its_head(hangs: bool) -> None:
+    arm = ("clavicle", "upper_arm", "forearm", "hand", "finger", "thumb")
+    joints = [joint for joint in HUMAN if not (joint[0][-2:] == ".R" and joint[0].startswith(arm))]
+    if hangs:
+        joints = [
+            (n, p, (0.18, y, 1.44 - (x - 0.18)) if n.startswith(arm[1:]) else (x, y, z))
+            for n, p, (x, y, z) in joints
+        ]
+    anatomy = recognize(bones_of(joints, nameless=True))
+    assert joints[anatomy.head][0] == "head" and anatomy.missing() == ["ARMS"]
+
+
+LIZARD: list[Joint] = [
+    ("root", "", (0.0, 0.0, 0.0)),
+    *line(
+        "root",
+        "pelvis loin back chest",
+        (0.0, 0.4, 0.12),
+        (0, 0.2, 0.13),
+        (0, 0, 0.13),
+        (0, -0.2, 0.13),
+    ),
+    *line("chest", "neck head", (0.0, -0.35, 0.14), (0.0, -0.45, 0.15)),
+    *line("pelvis", "tail1 tail2 tail3", (0.0, 0.5, 0.12), (0.0, 0.8, 0.1), (0.0, 1.1, 0.06)),
+    *both(
+        [
+            *line("pelvis", "femur crus", (0.06, 0.4, 0.11), (0.2, 0.32, 0.12)),
+            *line("crus", "pes digit", (0.24, 0.42, 0.03), (0.26, 0.34, 0.01)),
+            *line("chest", "stylopod zeugopod", (0.06, -0.2, 0.11), (0.19, -0.14, 0.12)),
+            *line("zeugopod", "manus claw", (0.22, -0.2, 0.03), (0.23, -0.26, 0.01)),
+        ]
+    ),
+]
+
+
+def test_level_thighs_of_legs_that_sprawl_are_no_hips() -> None:
+    anatomy = recognize(bones_of(LIZARD, nameless=True))
+    assert told(LIZARD, anatomy.limbs) == {
+        ("LEG", side, (f"{upper}.{letter}", f"{lower}.{letter}"), f"{end}.{letter}")
+        for side, letter in ((1, "L"), (-1, "R"))
+        for upper, lower, end in (("femur", "crus", "pes"), ("stylopod", "zeugopod", "manus"))
+    }

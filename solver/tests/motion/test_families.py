@@ -11,6 +11,9 @@ from families import FAMILIES, Joint, joints_of, standing, walking
 from fabrik_solver.core.vectors import Vec, add, dot
 from fabrik_solver.motion.anatomy import Anatomy, RestBone, recognize
 
+SHAPED = ("mgear",)
+"""Families of which only a pose tells the foot: what is called foot is its ball."""
+
 YAW = 0.7
 """The direction of the captured figure."""
 
@@ -112,7 +115,7 @@ def test_standing_figures_without_names_are_recognized_by_symmetry(name: str, ar
     assert found.evidence == "AXIS" and found.pose == -1
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name not in SHAPED])
 def test_names_alone_tell_the_parts(name: str) -> None:
     """Without a pose only the directions are unknown, and it says that it is not sure."""
     joints = joints_of(FAMILIES[name], standing(0.0))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from math import dist
 from typing import Final, NamedTuple
 
-from ..core.vectors import Vec, cross, dot, length, sub, sum_of
+from ..core.vectors import ORIGIN, Vec, cross, dot, length, sub, sum_of, unit
 from .figure import LEFT, SYMMETRY_TOLERANCE, UP, Figure, Names, RestBone, body_bones, level
 from .limb_finding import Limb, is_segment, limbs_of, standing_ends
 from .naming import FACE, HAND, side_of, words_of
@@ -209,7 +209,7 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
     borne = [limb.trunk for limb in large if not _is_of_face(figure, limb.trunk)]
     bone = max(borne, key=lambda i: len(figure.ancestry(i)), default=-1)
     first = bone
-    while bone >= 0 and (ahead := _ahead(figure, bone, bone == first)):
+    while bone >= 0 and (ahead := _ahead(figure, bone, first)):
         after = max(ahead, key=figure.count)
         way = dist(heads[bone], heads[after])
         beside = figure.children[bone]
@@ -221,15 +221,25 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
     return bone if bone != first else -1
 
 
-def _ahead(figure: Figure, bone: int, is_first: bool) -> list[int]:
+def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
     """Return the children of a bone that may lead to the head, or be it.
 
-    A tail leads behind; hair and capes begin behind what bears them, and end behind and below.
+    A tail leads behind; hair and capes begin behind what bears them, and end behind and below; the
+    only arm of a figure leads aside.
+
+    Args:
+        figure: The figure.
+        bone: The bone.
+        first: The bone of the trunk from which on the head is looked for.
     """
     heads, front, children = figure.heads, figure.front, _trunk_beyond(figure, bone)
     ends = {i: sub(heads[figure.line(i)[-1]], heads[bone]) for i in children}
-    if is_first:
+    if bone == first:
         return [i for i in children if dot(ends[i], front) >= 0.0] or children
+    way = sub(heads[bone], heads[first])
+    on = unit(way) or ORIGIN
+    onward = [i for i in children if dot(ends[i], on) >= abs(dot(ends[i], figure.left))]
+    children = onward or children
     steps = {i: sub(heads[i], heads[bone]) for i in children}
     behind = [
         i

@@ -285,6 +285,17 @@ class Figure:
             bones += self.children[i]
         return bones
 
+    def _is_trunk(self, bone: int) -> bool:
+        """Return whether the name tells that a bone is on the median plane.
+
+        Where names tell no sides, two hips on one bone are those of the legs.
+        """
+        told = TRUNK & set(self.names.words[bone])
+        if not told or self.evidence == "NAMES":
+            return bool(told)
+        beside = [i for i in self.children[self.bones[bone].parent] if i != bone]
+        return not any(told & set(self.names.words[i]) for i in beside)
+
     def _assign_sides(self) -> None:
         """Assign each bone to a side."""
         self.side = {}
@@ -293,7 +304,7 @@ class Figure:
         for i in reversed(self.body):  # Children before their parents.
             beyond = {self.side[child] for child in self.children[i]}
             self.side[i] = self.names.sides[i]
-            if self.side[i] or {1, -1} <= beyond or TRUNK & set(self.names.words[i]):
+            if self.side[i] or {1, -1} <= beyond or self._is_trunk(i):
                 continue
             if self.evidence == "SHAPE":
                 self.side[i] = self._twins.get(i, 0)

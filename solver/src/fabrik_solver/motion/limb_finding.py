@@ -459,13 +459,14 @@ def _carriers(chain: _Chain, kind: str, last: int) -> int:
         bends = [k for k in range(last) if not chain.halves[k]]
         if len(bends) > 2:
             return bends[-2]
-        return next((k for k in range(last - 2) if parts[k] != "GIRDLE"), last - 2)
+        if "GIRDLE" in parts:
+            return next((k for k in range(last - 2) if parts[k] != "GIRDLE"), last - 2)
     count = 0
     while count + 2 < last:
         size, after = dist(*heads[count : count + 2]), _ahead(heads[count:], kind)
-        short = size < (0.6 if kind == "LEG" else 0.8) * after
-        level_leg = kind == "LEG" and chain.is_level(count)
-        if not (short or level_leg or parts[count] == "GIRDLE"):
+        # The thigh of a lizard is level as well, but as long as its shin.
+        share = 0.6 if kind == "LEG" and not chain.is_level(count) else 0.8
+        if not (size < share * after or parts[count] == "GIRDLE"):
             break
         count += 1
     return count
@@ -504,15 +505,28 @@ def _ankle(chain: _Chain, first: int, least: int, otherwise: int) -> int:
     """
     heads, floor = chain.heads, chain.figure.floor
     hip = heads[first][2] - floor or inf
+    shares = [(head[2] - floor) / hip for head in heads]
+    above = least - 1
+    if (
+        above > first + 1
+        and shares[above] <= FOOT_MAX
+        and _is_flat(heads, above)
+        and not _is_flat(heads, above - 1)
+    ):
+        least = above  # What is called foot is its ball alone.
     for k in range(least, len(heads)):
-        share = (heads[k][2] - floor) / hip
+        share = shares[k]
         if share <= FOOT_MAX:
             return k
-        if share <= ANKLE_MAX and k + 1 < len(heads):
-            way = sub(heads[k + 1], heads[k])
-            if hypot(way[0], way[1]) >= FLAT * abs(way[2]):
-                return k
+        if share <= ANKLE_MAX and k + 1 < len(heads) and _is_flat(heads, k):
+            return k
     return otherwise
+
+
+def _is_flat(heads: Sequence[Vec], k: int) -> bool:
+    """Return whether a bone is as flat as a foot on the ground."""
+    way = sub(heads[k + 1], heads[k])
+    return hypot(way[0], way[1]) >= FLAT * abs(way[2])
 
 
 def _wrist(chain: _Chain, first: int) -> int:

@@ -94,7 +94,21 @@ GIRDLE: Final = {
 FACE: Final = {"chin", "face", "jaw", "nose"}
 TWIST: Final = {"part", "roll", "twist"}
 HAND: Final = {"hand", "wrist"}
-SIDES: Final = {"l": 1, "left": 1, "lf": 1, "lft": 1, "r": -1, "right": -1, "rt": -1, "rgt": -1}
+LEFTS: Final = {
+    "gauche",
+    "izq",
+    "izquierda",
+    "izquierdo",
+    "l",
+    "le",
+    "left",
+    "lf",
+    "lft",
+    "links",
+    "lt",
+}
+RIGHTS: Final = {"der", "derecha", "derecho", "droite", "r", "rechts", "rgt", "ri", "right", "rt"}
+SIDES: Final = dict.fromkeys(LEFTS, 1) | dict.fromkeys(RIGHTS, -1)
 NOT_BODY: Final = {"ik", "pole", "ctrl", "control", "target", "mch", "drv"}
 """Words in the names of bones that are controls or mechanisms."""
 

@@ -1098,6 +1098,98 @@ Bone @ground
 """
 """Its feet are no children of its legs."""
 
+MGEAR = """
+world_ctl @ground
+ spine_C0_0_jnt @pelvis
+  spine_C0_1_jnt @spine
+   spine_C0_2_jnt @spine~chest*0.5
+    spine_C0_3_jnt @chest
+     neck_C0_0_jnt @neck
+      neck_C0_1_jnt @neck~head*0.5
+       neck_C0_head_jnt @head
+     shoulder_*0_shoulder_jnt @clavicle
+      arm_*0_0_jnt @arm
+       arm_*0_1_jnt @arm~elbow*0.33
+        arm_*0_2_jnt @arm~elbow*0.66
+         arm_*0_3_jnt @elbow
+          arm_*0_4_jnt @elbow~hand*0.33
+           arm_*0_5_jnt @elbow~hand*0.66
+            arm_*0_end_jnt @hand
+             finger_*0_0_jnt @index
+              finger_*0_1_jnt
+               finger_*0_2_jnt
+             thumb_*0_0_jnt @thumb
+              thumb_*0_1_jnt
+  leg_*0_0_jnt @thigh
+   leg_*0_1_jnt @thigh~shin*0.33
+    leg_*0_2_jnt @thigh~shin*0.66
+     leg_*0_3_jnt @shin
+      leg_*0_4_jnt @shin~foot*0.33
+       leg_*0_5_jnt @shin~foot*0.66
+        leg_*0_end_jnt @foot
+         foot_*0_0_jnt @toe
+          foot_*0_1_jnt @toe end
+"""
+
+CREATION_ENGINE = """
+NPC Root [Root] @ground
+ NPC COM [COM ] @pelvis
+  NPC Pelvis [Pelv] @pelvis
+   NPC * Thigh [*Thg] @thigh
+    NPC * Calf [*Clf] @shin
+     NPC * Foot [*ft ] @foot
+      NPC * Toe0 [*Toe] @toe
+  NPC Spine [Spn0] @spine
+   NPC Spine1 [Spn1] @spine~chest*0.5
+    NPC Spine2 [Spn2] @chest
+     NPC Neck [Neck] @neck
+      NPC Head [Head] @head
+     NPC * Clavicle [*Clv] @clavicle
+      NPC * UpperArm [*Uar] @arm
+       NPC * UpperarmTwist1 [*Ut1] @arm~elbow*0.3
+        NPC * UpperarmTwist2 [*Ut2] @arm~elbow*0.6
+       NPC * Forearm [*Lar] @elbow
+        NPC * ForearmTwist1 [*Lt1] @elbow~hand*0.3
+         NPC * ForearmTwist2 [*Lt2] @elbow~hand*0.6
+        NPC * Hand [*Hnd] @hand
+         NPC * Finger00 [*F00] @thumb
+          NPC * Finger01 [*F01]
+         NPC * Finger10 [*F10] @index
+          NPC * Finger11 [*F11]
+         NPC * Finger20 [*F20] @middle
+          NPC * Finger21 [*F21]
+     QUIVER @chest
+   NPC SkirtFBone01 [F1] @pelvis
+    NPC SkirtFBone02 [F2] @spine~pelvis*0.5
+   Skirt*Bone01 @thigh
+    Skirt*Bone02 @thigh~shin*0.3
+     Skirt*Bone03 @thigh~shin*0.6
+"""
+
+CALL_OF_DUTY = """
+tag_origin @ground
+ j_mainroot @pelvis
+  j_spinelower @spine
+   j_spineupper @spine~chest*0.5
+    j_spine4 @chest
+     j_neck @neck
+      j_head @head
+     j_clavicle_* @clavicle
+      j_shoulder_* @arm
+       j_elbow_* @elbow
+        j_wrist_* @hand
+         j_thumb_*_1 @thumb
+          j_thumb_*_2
+         j_index_*_1 @index
+          j_index_*_2
+         j_mid_*_1 @middle
+          j_mid_*_2
+  j_hip_* @thigh
+   j_knee_* @shin
+    j_ankle_* @foot
+     j_ball_* @toe
+"""
+
 
 WORDS = ("Left", "Right")
 
@@ -1542,6 +1634,36 @@ MORE: dict[str, Layout] = {
         "Neck;Head",
         "UpperArm.*;LowerArm.*;Palm.*",
         "UpperLeg.*;LowerLeg.*;",
+    ),
+    "mgear": _layout(
+        MGEAR,
+        L_R,
+        0.0,
+        FBX,
+        "spine_C0_1_jnt;spine_C0_2_jnt;spine_C0_3_jnt",
+        "neck_C0_0_jnt;neck_C0_1_jnt;neck_C0_head_jnt",
+        "arm_*0_0_jnt;arm_*0_1_jnt;arm_*0_2_jnt;arm_*0_3_jnt;arm_*0_4_jnt;arm_*0_5_jnt;arm_*0_end_jnt",
+        "leg_*0_0_jnt;leg_*0_1_jnt;leg_*0_2_jnt;leg_*0_3_jnt;leg_*0_4_jnt;leg_*0_5_jnt;leg_*0_end_jnt",
+    ),
+    "creation engine": _layout(
+        CREATION_ENGINE,
+        L_R,
+        0.0,
+        PLAIN,
+        "NPC Spine [Spn0];NPC Spine1 [Spn1];NPC Spine2 [Spn2]",
+        "NPC Neck [Neck];NPC Head [Head]",
+        "NPC * UpperArm [*Uar];NPC * Forearm [*Lar];NPC * Hand [*Hnd]",
+        "NPC * Thigh [*Thg];NPC * Calf [*Clf];NPC * Foot [*ft ]",
+    ),
+    "call of duty": _layout(
+        CALL_OF_DUTY,
+        ("le", "ri"),
+        0.0,
+        PLAIN,
+        "j_spinelower;j_spineupper;j_spine4",
+        "j_neck;j_head",
+        "j_shoulder_*;j_elbow_*;j_wrist_*",
+        "j_hip_*;j_knee_*;j_ankle_*",
     ),
 }
 """Families whose skeletons are recognized from a clip as well; an empty foot is missing."""
