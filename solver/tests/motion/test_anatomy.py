@@ -464,3 +464,24 @@ def test_what_stands_beside_the_legs_is_told() -> None:
     anatomy = recognize(bones_of(joints, nameless=True))
     assert {joints[limb.end][0][:-2] for limb in anatomy.limbs} == {"BackHoof"}
     assert [joints[i][0] for i in anatomy.standing] == ["FrontLowerLeg.L2"]
+
+
+@pytest.mark.parametrize("loose", ["thigh", "upper_arm", "spine"])
+def test_what_has_no_parent_is_part_of_the_body_if_it_has_the_limbs_that_the_rest_lacks(
+    loose: str,
+) -> None:
+    parentless = [
+        (name, "" if name.startswith(loose) else parent, head) for name, parent, head in HUMAN
+    ]
+    # A doll in the hand has limbs as well, and a root of its own.
+    doll = [
+        (f"doll_{name}", parent and f"doll_{parent}", (0.1 * x + 0.8, 0.1 * y, 0.1 * z + 1.4))
+        for name, parent, (x, y, z) in HUMAN[10:]
+    ]
+    for joints in (parentless, parentless + [joint for joint in doll if "thumb" not in joint[0]]):
+        anatomy = recognize(bones_of(joints, 0.7))
+        assert told(joints, anatomy.limbs) == HUMAN_LIMBS
+        assert joints[anatomy.head][0] == "head"
+        assert dot(anatomy.front, (sin(0.7), -cos(0.7), 0.0)) > 0.99
+        hips = joints[anatomy.hips][0] if anatomy.hips >= 0 else ""
+        assert hips == ("" if loose == "thigh" else "hips")

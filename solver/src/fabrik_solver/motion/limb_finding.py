@@ -289,11 +289,10 @@ def _arms(pairs: Sequence[tuple[_Chain, _Chain]], bearing: set[int]) -> list[tup
         return with_hands or list(pairs)
     figure = pairs[0][0].figure
     pairs = [pair for pair in pairs if pair[0].trunk not in bearing] or list(pairs)
-    lines = [figure.ancestry(pair[0].trunk) for pair in pairs]
     lowest = [
         pair
-        for pair, line in zip(pairs, lines, strict=True)
-        if not any(other[-1] in line[:-1] for other in lines)
+        for pair in pairs
+        if not any(other[0].trunk in figure.ancestry(pair[0].trunk)[:-1] for other in pairs)
     ]
     return [max(lowest, key=lambda pair: (dot(pair[0].heads[0], figure.front), pair[0].size))]
 
