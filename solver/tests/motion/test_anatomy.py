@@ -485,3 +485,16 @@ def test_what_has_no_parent_is_part_of_the_body_if_it_has_the_limbs_that_the_res
         assert dot(anatomy.front, (sin(0.7), -cos(0.7), 0.0)) > 0.99
         hips = joints[anatomy.hips][0] if anatomy.hips >= 0 else ""
         assert hips == ("" if loose == "thigh" else "hips")
+
+
+@pytest.mark.parametrize("first", ["upper_arm", "forearm", "hand"])
+def test_fingers_of_a_hand_that_is_all_there_is_are_no_limbs(first: str) -> None:
+    arm = ["upper_arm", "forearm", "hand"]
+    heads = [(0.18, 0.0, 1.44), (0.46, 0.03, 1.44), (0.72, 0.0, 1.44)]
+    joints = line("", " ".join(arm[arm.index(first) :]), *heads[arm.index(first) :])
+    for k, name in enumerate(("index", "middle", "ring", "pinky")):
+        knuckles = [(0.82 + 0.04 * i, 0.02 * k, 1.44 - 0.004 * i) for i in range(3)]
+        joints += line("hand", " ".join(f"{name}_{i}" for i in range(3)), *knuckles)
+    joints += line("hand", "thumb_0 thumb_1", (0.74, -0.03, 1.43), (0.77, -0.06, 1.42))
+    anatomy = recognize(bones_of(joints))
+    assert (anatomy.limbs, anatomy.head) == ((), -1)

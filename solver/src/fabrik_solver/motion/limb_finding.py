@@ -181,7 +181,7 @@ def limbs_of(figure: Figure) -> list[Limb]:
     """Return the arms and legs, and limbs of the face, that occur in pairs."""
     side = figure.side
     starts = [i for i in figure.body if side[i] != 0 and side.get(figure.bones[i].parent, 0) == 0]
-    chains = [_Chain(figure, i) for i in starts if figure.children[i]]
+    chains = [_Chain(figure, i) for i in starts if figure.children[i] and not _is_finger(figure, i)]
     pairs = _twins([chain for chain in chains if chain.kind != "OTHER"])
     kinds = _kinds(pairs)
     arranged: list[Limb] = []
@@ -198,6 +198,11 @@ def limbs_of(figure: Figure) -> list[Limb]:
             [limb for limb in limbs if limb.bones] if all(one.bones for one in limbs) else []
         )
     return arranged
+
+
+def _is_finger(figure: Figure, bone: int) -> bool:
+    """Return whether a bone is beyond a hand on the median plane, as where that is all there is."""
+    return any(figure.names.parts[i] == "HAND" for i in figure.ancestry(figure.bones[bone].parent))
 
 
 def standing_ends(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
