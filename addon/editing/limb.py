@@ -53,6 +53,8 @@ def _find(body: Body, bone: str, is_literal: bool) -> tuple[Limb, bool]:
     # The shape of a trunk may be that of a limb.
     ends = _ends(rig, by_shape=not body.limbs)
     limb, is_hand = _find_any(rig, rig.index[bone], is_literal, ends)
+    if len(limb.bones) < 2 and is_hand and not is_literal:
+        return _find(body, bone, True)  # A hand without an arm: its fingers are the limbs.
     hips = body.character.anatomy.hips
     is_trunk = hips >= 0 and bone == body.character.names[hips]
     if len(limb.bones) < 2 or is_trunk or (body.is_generated and _has_mechanism(armature, limb)):

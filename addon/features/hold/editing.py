@@ -7,8 +7,10 @@ from typing import NamedTuple, cast
 
 import bpy
 
+from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
+from ...blender.rotation import ALL_CHANNELS
 from ...editing.constraints import changed, remove_from
 from ...editing.playing import finish
 from ...plan import planner
@@ -119,6 +121,19 @@ def _add_event(
         raise ProblemError("“{bone}” is held by that already at this frame", bone=held.name)
     set_event(armature, index, frame, number)
     return armature
+
+
+def moves_by_itself_after(held: Held, frame: float) -> bool:
+    """Return whether keys of its own move a bone or object after a frame, within what holds it."""
+    bone = pose_bones(held.object)[held.bone] if held.bone else None
+    start = f"{bone.path_from_id()}." if bone else ""
+    for name, size in ALL_CHANNELS:
+        for curves in animation.curves_of(held.object, start + name, size, everywhere=False):
+            for curve in curves.values():
+                later = [key.co.y for key in curve.keyframe_points if key.co.x > frame]
+                if any(value != curve.evaluate(frame) for value in later):
+                    return True
+    return False
 
 
 def release(several: Sequence[Held], frame: float) -> None:

@@ -131,6 +131,13 @@ class FABRIK_OT_hold(Holding, bpy.types.Operator):
         frame = context.scene.frame_current_final
         editing.hold(held, holder, frame)
         names = ", ".join(one.name for one in held)
+        if any(editing.moves_by_itself_after(one, frame) for one in held):
+            return msg(
+                "“{bone}” is held from frame {frame:g} on, and its own keys after that move it "
+                "within what holds it: delete them to let it stay there",
+                bone=names,
+                frame=frame,
+            )
         if holder.object is None:
             return msg(
                 "“{bone}” stays where it is from frame {frame:g} on", bone=names, frame=frame

@@ -157,6 +157,40 @@ def test_bones_for_control_and_clothes_are_no_limbs() -> None:
     assert told(joints, recognize(bones_of(joints)).limbs) == HUMAN_LIMBS
 
 
+@pytest.mark.parametrize("loose", ["thigh", "upper_arm", "spine"])
+def test_what_has_no_parent_is_part_of_the_body_if_it_has_the_limbs_that_the_rest_lacks(
+    loose: str,
+) -> None:
+    parentless = [
+        (name, "" if name.startswith(loose) else parent, head) for name, parent, head in HUMAN
+    ]
+    # A doll in the hand has limbs as well, and a root of its own.
+    doll = [
+        (f"doll_{name}", parent and f"doll_{parent}", (0.1 * x + 0.8, 0.1 * y, 0.1 * z + 1.4))
+        for name, parent, (x, y, z) in HUMAN[10:]
+    ]
+    for joints in (parentless, parentless + [joint for joint in doll if "thumb" not in joint[0]]):
+        anatomy = recognize(bones_of(joints, 0.7))
+        assert told(joints, anatomy.limbs) == HUMAN_LIMBS
+        assert joints[anatomy.head][0] == "head"
+        assert dot(anatomy.front, (sin(0.7), -cos(0.7), 0.0)) > 0.99
+        hips = joints[anatomy.hips][0] if anatomy.hips >= 0 else ""
+        assert hips == ("" if loose == "thigh" else "hips")
+
+
+@pytest.mark.parametrize("first", ["upper_arm", "forearm", "hand"])
+def test_fingers_of_a_hand_that_is_all_there_is_are_no_limbs(first: str) -> None:
+    arm = ["upper_arm", "forearm", "hand"]
+    heads = [(0.18, 0.0, 1.44), (0.46, 0.03, 1.44), (0.72, 0.0, 1.44)]
+    joints = line("", " ".join(arm[arm.index(first) :]), *heads[arm.index(first) :])
+    for k, name in enumerate(("index", "middle", "ring", "pinky")):
+        knuckles = [(0.82 + 0.04 * i, 0.02 * k, 1.44 - 0.004 * i) for i in range(3)]
+        joints += line("hand", " ".join(f"{name}_{i}" for i in range(3)), *knuckles)
+    joints += line("hand", "thumb_0 thumb_1", (0.74, -0.03, 1.43), (0.77, -0.06, 1.42))
+    anatomy = recognize(bones_of(joints))
+    assert (anatomy.limbs, anatomy.head) == ((), -1)
+
+
 def test_what_a_face_carries_is_no_arm_and_no_trunk() -> None:
     """As in Rigify's human, whose head is the last bone of its spine."""
     face: list[Joint] = [

@@ -481,6 +481,19 @@ def test_what_is_held_is_moved_within_its_holder() -> None:
     assert hold_of(cup).message == ""
 
 
+@pytest.mark.parametrize("moves", [0.0, 1.0])
+def test_that_keys_of_its_own_move_it_within_the_holder_is_said(
+    moves: float, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """On a capture, each frame is keyed: the hand would leave what holds it without a word."""
+    make_arm(moves=moves), make_cup()
+    go(20)
+    hold(constraint="Hand", holder="Cup")
+    said = capfd.readouterr().out
+    assert ("its own keys after that move it" in said) == bool(moves)
+    assert ("“Cup” holds “IK”" in said) != bool(moves)
+
+
 def test_holding_again_by_the_same_is_refused_and_releasing_twice_as_well() -> None:
     _, cup = make_arm(), make_cup()
     go(20)

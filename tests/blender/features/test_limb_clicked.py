@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import bpy
@@ -97,6 +98,22 @@ def test_a_finger_means_its_arm(finger: str) -> None:
 def test_a_finger_itself_is_one_click_in_the_redo_panel() -> None:
     (item,) = add(make_mixamo(), f"{L}HandIndex2", use_finger=True)
     assert (item.bone, item.chain_count, item.use_rotation) == (f"{L}HandIndex3", 3, False)
+
+
+def test_a_finger_of_a_hand_without_an_arm_means_itself() -> None:
+    bones: dict[str, Any] = {
+        "arm": ((0.3, 0.0, 1.4), (0.55, 0.0, 1.4), ""),
+        "hand": ((0.55, 0.0, 1.4), (0.64, 0.0, 1.4), "arm"),
+    }
+    for k, name in enumerate(("index", "middle", "ring")):
+        joints = [(x, 0.02 * k, 1.4 - 0.1 * (x - 0.64) ** 2) for x in (0.64, 0.68, 0.71, 0.73)]
+        for i, (head, tail) in enumerate(pairwise(joints)):
+            bones[f"{name}_{i}"] = (head, tail, f"{name}_{i - 1}" if i else "hand")
+    rig = make_armature(bones, "Hand")
+    assert meant(rig, "index_1") == ["index_0", "index_1", "index_2"]
+    assert meant(rig, "ring_2") == ["ring_0", "ring_1", "ring_2"]
+    click(rig, "hand")
+    refuses(bpy.ops.fabrik.limb_add, saying="“hand” is not part of a limb")
 
 
 def dress(rig: Any, **bones: tuple[str, Sequence[float]]) -> None:

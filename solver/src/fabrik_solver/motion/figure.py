@@ -32,6 +32,9 @@ TWIN_TOLERANCE: Final = 0.12
 ENDS: Final = {"FINGER", "FOOT", "HAND", "TOE"}
 """The parts at the ends of limbs."""
 
+LIMBS: Final = {"THIGH": "SHIN", "UPPER_ARM": "FOREARM"}
+"""The lower part of each limb by its upper part."""
+
 
 class RestBone(NamedTuple):
     """A bone at rest.
@@ -336,7 +339,11 @@ def _lateral(pairs: Sequence[tuple[int, Vec]], height: float) -> Vec | None:
 
 
 def body_bones(bones: Sequence[RestBone]) -> list[int]:
-    """Return the bones of the largest hierarchy with deform bones, without controls."""
+    """Return the bones of the body, without controls.
+
+    They are the largest hierarchy with deform bones, and others that are limbs which it lacks by
+    the names: legs may have no parent.
+    """
     carries = [bone.deforms for bone in bones]
     for i in range(len(bones) - 1, -1, -1):
         if carries[i] and bones[i].parent >= 0:
@@ -351,7 +358,21 @@ def body_bones(bones: Sequence[RestBone]) -> list[int]:
         if carries[i] and not NOT_BODY & set(words_of(bone.name)):
             root[i] = root.get(bone.parent, i)
             kept.setdefault(root[i], []).append(i)
-    return max(kept.values(), key=len) if kept else []
+    body: list[int] = []
+    told: set[tuple[str, int]] = set()
+    for hierarchy in sorted(kept.values(), key=len, reverse=True):
+        limbs = _limbs_named([bones[i].name for i in hierarchy])
+        if not body or (limbs and not limbs & told):
+            body += hierarchy
+            told |= limbs
+    return sorted(body)
+
+
+def _limbs_named(names: Sequence[str]) -> set[tuple[str, int]]:
+    """Return which limbs with an upper and a lower bone names tell, each with its side."""
+    words = [words_of(name) for name in names]
+    told = {(part_of(each), sum({SIDES[w] for w in each if w in SIDES})) for each in words}
+    return {(part, side) for part, side in told if part in LIMBS and (LIMBS[part], side) in told}
 
 
 def level(way: Vec) -> Vec:

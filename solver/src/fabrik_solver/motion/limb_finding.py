@@ -181,7 +181,7 @@ def limbs_of(figure: Figure) -> list[Limb]:
     """Return the arms and legs, and limbs of the face, that occur in pairs."""
     side = figure.side
     starts = [i for i in figure.body if side[i] != 0 and side.get(figure.bones[i].parent, 0) == 0]
-    chains = [_Chain(figure, i) for i in starts if figure.children[i]]
+    chains = [_Chain(figure, i) for i in starts if figure.children[i] and not _is_finger(figure, i)]
     pairs = _twins([chain for chain in chains if chain.kind != "OTHER"])
     kinds = _kinds(pairs)
     arranged: list[Limb] = []
@@ -198,6 +198,11 @@ def limbs_of(figure: Figure) -> list[Limb]:
             [limb for limb in limbs if limb.bones] if all(one.bones for one in limbs) else []
         )
     return arranged
+
+
+def _is_finger(figure: Figure, bone: int) -> bool:
+    """Return whether a bone is beyond a hand on the median plane, as where that is all there is."""
+    return any(figure.names.parts[i] == "HAND" for i in figure.ancestry(figure.bones[bone].parent))
 
 
 def standing_ends(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
@@ -289,11 +294,10 @@ def _arms(pairs: Sequence[tuple[_Chain, _Chain]], bearing: set[int]) -> list[tup
         return with_hands or list(pairs)
     figure = pairs[0][0].figure
     pairs = [pair for pair in pairs if pair[0].trunk not in bearing] or list(pairs)
-    lines = [figure.ancestry(pair[0].trunk) for pair in pairs]
     lowest = [
         pair
-        for pair, line in zip(pairs, lines, strict=True)
-        if not any(other[-1] in line[:-1] for other in lines)
+        for pair in pairs
+        if not any(other[0].trunk in figure.ancestry(pair[0].trunk)[:-1] for other in pairs)
     ]
     return [max(lowest, key=lambda pair: (dot(pair[0].heads[0], figure.front), pair[0].size))]
 
