@@ -199,8 +199,8 @@ class ChainKind:
         gaze: Returns the axis of the last bone that points at the target, for a look-at.
         mirrored: Returns the mirrored values of settings that differ, by name, and a note on what
             cannot be mirrored; given the constraint and the matrix between the tip bones' axes.
-        is_known_ahead: Whether its inputs are the same ahead of an evaluation, as they are nothing
-            but settings, the frame and the target (see `lookahead`).
+        is_known_ahead: Whether all that it needs besides the goal is the same ahead of an
+            evaluation, as it is nothing but settings and the frame (see `lookahead`).
     """
 
     reaches: ClassVar[bool] = True

@@ -208,9 +208,10 @@ class _DependencyWalk:
         return False
 
     def _knows_motion(self, chain: ChainPlan) -> bool:
+        if chain.kind.reaches:
+            return True  # Its goal is all it needs.
         item = settings(chain.rig.object).constraints[chain.item]
-        is_known = chain.kind.is_known_ahead(item)
-        return is_known and (chain.kind.reaches or not self._has_keyed_groups(chain))
+        return chain.kind.is_known_ahead(item) and not self._has_keyed_groups(chain)
 
     def _has_keyed_groups(self, chain: ChainPlan) -> bool:
         """Return whether F-curves set settings in groups of a constraint, which are not sampled."""
