@@ -74,8 +74,8 @@ class SceneSnapshot(ABC):
     ) -> None:
         """Read nothing yet."""
         self.plan = plan
-        nothing_reads_none: Any = depsgraph
-        self.depsgraph: bpy.types.Depsgraph = nothing_reads_none
+        untyped: Any = depsgraph  # Nothing reads it if there is none.
+        self.depsgraph: bpy.types.Depsgraph = untyped
         self.scene = scene
         self.time = scene.frame_current_final
         self.rigs = rigs

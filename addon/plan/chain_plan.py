@@ -199,8 +199,8 @@ class ChainKind:
         gaze: Returns the axis of the last bone that points at the target, for a look-at.
         mirrored: Returns the mirrored values of settings that differ, by name, and a note on what
             cannot be mirrored; given the constraint and the matrix between the tip bones' axes.
-        is_known_ahead: Whether all that it needs besides the goal is the same ahead of an
-            evaluation, as it is nothing but settings and the frame (see `lookahead`).
+        is_known_ahead: Whether a motion reads the same ahead of an evaluation, as it needs nothing
+            but settings, the frame and the target (see `lookahead`).
     """
 
     reaches: ClassVar[bool] = True
@@ -211,7 +211,7 @@ class ChainKind:
     doing: str = ""
     gaze: Callable[[FabrikConstraint], Vec] | None = None
     mirrored: Callable[[FabrikConstraint, Matrix], tuple[dict[str, Any], str]] | None = None
-    is_known_ahead: Callable[[FabrikConstraint], bool] = lambda _: True
+    is_known_ahead: Callable[[FabrikConstraint], bool] = lambda _: False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -230,7 +230,6 @@ class Motion(ChainKind):
     solver: Item
     read: Callable[[Snapshot, ChainPlan], object]
     pose: Callable[[ChainInput, MotionContext, object], ChainPose]
-    is_known_ahead: Callable[[FabrikConstraint], bool] = lambda _: False
 
 
 class Aim(NamedTuple):
