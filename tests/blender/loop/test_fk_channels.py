@@ -9,6 +9,7 @@ from functools import partial
 
 import bpy
 import pytest
+from mathutils import Vector
 from inside import PLACES, count, forget, start
 from rendering import rendered
 from rigs import (
@@ -64,7 +65,10 @@ def arms(name):
 
 
 def one(rig, **settings):
-    add_constraint(rig, rig.pose.bones[-1].name, make_empty("Left", (0.7, 0.2, 1.4)), **settings)
+    tip = rig.pose.bones[-1]
+    update()
+    target = evaluated(rig).pose.bones[tip.name].tail
+    add_constraint(rig, tip.name, make_empty("Left", target + Vector((0.05, 0.02, -0.05))), **settings)
 
 
 def both(rig, **settings):
