@@ -27,6 +27,8 @@ from benchmarks.joint_limits import (
 from fabrik_solver import Cone, Hinge
 from fabrik_solver.core.vectors import Quat, Vec, quat_about, quat_product
 
+pytestmark = pytest.mark.newest
+
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "benchmarks" / "run.py"
 TITLES = (

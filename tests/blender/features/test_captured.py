@@ -14,6 +14,8 @@ from kept_files import open_kept
 from mathutils import Vector
 from rigs import activate, evaluated, go, make_armature, update
 
+pytestmark = pytest.mark.newest
+
 LEG = ("Thigh", "Shin", "Foot")
 LAST = 60
 

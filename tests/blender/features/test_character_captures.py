@@ -17,7 +17,7 @@ from addon.blender.character import Character, character_of
 from addon.blender.clip import Clip
 from addon.editing.limb import Limb, find_limbs
 
-pytestmark = pytest.mark.usefixtures("empty_file")
+pytestmark = [pytest.mark.usefixtures("empty_file"), pytest.mark.newest]
 
 YAW = 0.7
 

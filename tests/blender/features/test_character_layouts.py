@@ -15,7 +15,7 @@ from rigs import activate, curves, evaluated, go, update
 from addon.blender.character import character_of
 from addon.features.character.settings import character_settings
 
-pytestmark = pytest.mark.usefixtures("empty_file")
+pytestmark = [pytest.mark.usefixtures("empty_file"), pytest.mark.newest]
 
 FRAMES = (1, 6, 11, 17, 21)
 

@@ -23,6 +23,8 @@ from rigs import (
     update,
 )
 
+pytestmark = pytest.mark.newest
+
 END = 40
 LENGTH = 4.0
 

@@ -25,6 +25,8 @@ from rigs import (
 from shapes import make_terrain
 from spiders import key_body, make_floor, make_spider, select
 
+pytestmark = pytest.mark.newest
+
 
 def make_linear(rig: bpy.types.Object) -> None:
     from rigs import curves

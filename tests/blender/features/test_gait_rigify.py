@@ -13,6 +13,8 @@ from mathutils import Vector
 from rigs import add_constraint, evaluated, go, make_armature, make_empty, tip_world
 from spiders import END, key_body, make_floor, select, terrain
 
+pytestmark = pytest.mark.newest
+
 LAST = 40
 """Until when the rigs walk: each leg takes a step at least."""
 

@@ -30,6 +30,8 @@ from walkers import flat, hills, key, make_ground, make_walker, simulate, stand,
 
 from addon.blender.rays import Ground
 
+pytestmark = pytest.mark.newest
+
 FRAMES = range(3, 28)
 """A whole cycle of the walk."""
 

@@ -24,6 +24,8 @@ from walkers import LAST, Height, flat, hills, make_ground, messages, stairs, st
 
 from addon.blender.animation import use_action
 
+pytestmark = pytest.mark.newest
+
 FRAMES = range(1, LAST + 1)
 
 

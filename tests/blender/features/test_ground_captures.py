@@ -18,6 +18,8 @@ from mathutils import Matrix, Quaternion, Vector
 from rigs import activate, add_constraint, evaluated, go, link, make_armature, make_empty, update
 from walkers import make_ground, messages, states
 
+pytestmark = pytest.mark.newest
+
 RATE, STEP, STRIDE = 60, 1.1, 1.2
 """Frames a second, how many seconds a step takes, and how far it goes for a leg of 0.85."""
 

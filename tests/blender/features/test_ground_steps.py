@@ -35,6 +35,8 @@ from walkers import (
     walker_on,
 )
 
+pytestmark = pytest.mark.newest
+
 
 def plateau(_x: float, _y: float) -> float:
     return 0.2

@@ -19,6 +19,8 @@ from addon.features.whole_body.keeping import pins_problem
 from addon.features.whole_body.roles import roles_of
 from addon.features.whole_body.settings import pin_kind
 
+pytestmark = pytest.mark.newest
+
 FEET = ("Foot.L", "Foot.R")
 HAND = "Hand.L"
 

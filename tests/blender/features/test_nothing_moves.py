@@ -15,7 +15,7 @@ from mathutils import Matrix, Vector
 from operating import click_bone, enter_pose_mode
 from rigs import activate, evaluated, update
 
-pytestmark = pytest.mark.usefixtures("empty_file")
+pytestmark = [pytest.mark.usefixtures("empty_file"), pytest.mark.newest]
 
 BUILDS: dict[str, dict[str, Any]] = {
     "flat": {"aside": 0.0},

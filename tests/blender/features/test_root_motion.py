@@ -18,6 +18,8 @@ from addon.features.root_motion import root_motion as module
 from fabrik_solver.motion.planar import Planar
 from fabrik_solver.motion.travel import Steps, travel_of
 
+pytestmark = pytest.mark.newest
+
 FIRST, LAST = 1, 25
 CYCLE = LAST - FIRST
 STANCE = 0.6

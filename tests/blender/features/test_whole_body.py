@@ -36,6 +36,8 @@ from addon.settings.joint_limits import limit_of
 from fabrik_solver.core.vectors import QUAT_IDENTITY, quat_angle
 from fabrik_solver.core.whole_body import SOFT, WholeBody, WholeBodyJoint, WholeBodyPose
 
+pytestmark = pytest.mark.newest
+
 AXES = [Vector(sign * (i == axis) for i in range(3)) for axis in range(3) for sign in (1, -1)]
 
 

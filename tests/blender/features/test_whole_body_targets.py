@@ -23,6 +23,8 @@ from rigs import (
 from addon.features.whole_body.dragging import WholeBodyDrag
 from addon.features.whole_body.roles import Roles, roles_of
 
+pytestmark = pytest.mark.newest
+
 WAYS = [Vector(way) for way in ((0.3, 0, 0), (0, -0.3, -0.3), (-0.2, 0, 0.1))]
 
 
