@@ -297,3 +297,47 @@ def test_joint_is_not_below_its_sole() -> None:
     sole = sole_of((heel, ball), [Contact((Part(FLAT, 0, 9),))], [0.09] * 10, [UP] * 10, 1.0)
     assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
     assert sole.ball == ball
+
+
+def landed(rate: float, lasts: int) -> tuple[list[Pose], list[Pose]]:
+    """A foot before it lands in a run: as animated, and so that it is locked for some frames.
+
+    On its ball and at speed, with a leg that is nearly straight and far away before that.
+    """
+    first, size = 20, 0.85
+    poses: list[Pose] = []
+    roots: list[Vec] = []
+    for frame in range(2 * first):
+        early, late = (far * 120.0 / rate for far in (min(0, frame - first), max(0, frame - first)))
+        y, z = -0.025 * early - 0.012 * late, 0.38 - 0.02 * early - 0.002 * late
+        poses.append(Pose((0.0, y, z)))
+        stretch = 0.827 - 0.0015 * early - 0.01 * late
+        roots.append((0.0, -stretch * sin(0.1), stretch * cos(0.1)))
+    planted = Planted(
+        [Contact((Part(BALL, first, first + lasts),))],
+        lambda _: True,
+        poses.__getitem__,
+        len(poses),
+        FootLeg(roots.__getitem__, (0.0, 0.0, 0.0), size),
+        UP,
+        Sole((0.0, 0.0, 0.0), (0.0, -0.14, -0.38)),
+        rate,
+        0.1,
+    )
+    given = poses[: first + lasts]
+    return given, [planted.at(frame, pose) for frame, pose in enumerate(given)]
+
+
+def test_foot_that_lands_in_a_run_does_not_lunge() -> None:
+    given, feet = landed(120.0, 5)
+    most = max(bends([pose.place for pose in given], 120.0))
+    assert max(bends([pose.place for pose in feet], 120.0)) < 1.2 * most
+
+
+def test_foot_that_stands_for_a_moment_of_a_run_hardly_sinks_before_that() -> None:
+    """One frame of a contact does not tell how fast its heel comes down: the hip would sink too."""
+    lasts = 1
+    given, feet = landed(60.0, lasts)
+    pairs = list(zip(feet, given, strict=True))[: len(given) - lasts]
+    fall = given[0].place[2] - given[1].place[2]
+    assert max([b.place[2] - a.place[2] for a, b in pairs]) < 0.6 * fall

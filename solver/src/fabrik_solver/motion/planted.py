@@ -7,6 +7,8 @@ is locked, and has the velocity of the animation where the offset ends. All cont
 advance, so a foot is locked for the whole of each, at any frame rate.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from math import floor, sqrt
@@ -146,6 +148,15 @@ class Edge(NamedTuple):
     offset: Vec
     rate: Vec
     bend: Vec = ORIGIN
+
+    def plus(self, other: Edge) -> Edge:
+        """Return this end with another offset, which is seen from the other side of it."""
+        return Edge(
+            self.frame,
+            add(self.offset, other.offset),
+            sub(self.rate, other.rate),
+            add(self.bend, other.bend),
+        )
 
 
 def sole_of(
@@ -337,25 +348,43 @@ class Planted:
         """Return the offsets of location and rotation at one end of a contact."""
         key = (number, is_entry)
         if key not in self._ends:
+            is_within = (
+                is_entry
+                and self._window <= 1.5 * EDGE * self._rate
+                and frame + 2 * self._window <= self.places[number].contact.last
+            )
+            held = self._locked if is_within else self._standing
 
             def moved(at: int) -> Vec:
                 given = self._pose(at)
-                return sub(self._standing(number, at, given).place, given.place)
+                return sub(held(number, at, given).place, given.place)
 
             def turned(at: int) -> Vec:
-                given = self._pose(at).turn
-                return _between(given, self._standing(number, at, self._pose(at)).turn)
+                given = self._pose(at)
+                return _between(given.turn, held(number, at, given).turn)
 
-            self._ends[key] = (
-                self._edge(frame, is_entry, moved),
-                self._edge(frame, is_entry, turned),
-            )
+            def raised(at: int) -> Pose:
+                given = self._pose(at)
+                foot = self._locked(number, at, given)
+                found = self._reaching(at, given, foot)
+                rise = quat_product(found.turn, quat_inverse(foot.turn))
+                return Pose(sub(found.place, foot.place), rise)
+
+            # Outside of the contact, where the foot must take up the velocity of the animation.
+            place = self._edge(frame, is_entry, moved)
+            turn = self._edge(frame, is_entry, turned)
+            if is_within:
+                # A leg that runs is far from its foothold before it lands, and its heel would be
+                # high there: how fast that comes down is seen from within, if the frames are near
+                # enough to each other and the contact is long enough to tell.
+                place = place.plus(self._edge(frame, False, lambda at: raised(at).place))
+                turn = turn.plus(self._edge(frame, False, lambda at: quat_log(raised(at).turn)))
+            self._ends[key] = place, turn
         return self._ends[key]
 
-    def _edge(self, frame: int, is_entry: bool, offset: Callable[[int], Vec]) -> Edge:
-        """Return one end of a lock, with the rate at which the offset changes outside of it."""
-        # Outside of the contact, where the foot must take up the velocity of the animation.
-        step = -self._window if is_entry else self._window
+    def _edge(self, frame: int, is_backward: bool, offset: Callable[[int], Vec]) -> Edge:
+        """Return one end of a lock, with the rate at which an offset changes before or after it."""
+        step = -self._window if is_backward else self._window
         here = offset(frame)
         if not 0 <= frame + 2 * step <= self._last:
             away = min(max(0, frame + step), self._last)
@@ -368,11 +397,15 @@ class Planted:
 
     def _standing(self, number: int, time: float, pose: Pose) -> Pose:
         """Return a foot in a contact, or as it would be if the contact lasted longer."""
+        return self._reaching(time, pose, self._locked(number, time, pose))
+
+    def _locked(self, number: int, time: float, pose: Pose) -> Pose:
+        """Return the same without what its leg needs in order to reach."""
         anchors = self.places[number].anchors
         # Between the last frame of a part and the first of the next one, the former goes on.
         anchor = next((a for a in reversed(anchors) if a.part.first <= time), anchors[0])
         turn = anchor.turn if anchor.part.kind == FLAT else self._turn(time, pose.turn)
-        return self._reaching(time, pose, Pose(self._locked_goal(anchor, time, turn), turn))
+        return Pose(self._locked_goal(anchor, time, turn), turn)
 
     def _locked_goal(self, anchor: Anchor, time: float, turn: Quat) -> Vec:
         """Return the position of the goal of a locked foot."""
