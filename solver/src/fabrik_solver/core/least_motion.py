@@ -375,8 +375,6 @@ class Search:
             head = pose.heads[at]
             stiffness[at].add_tension(force, sub(following, head))
             following = head
-            if not self.body.joints[at].inherits:
-                break
 
     def _missed(self, pose: Placement, after: Placement) -> list[Vec]:
         """Return what pulls at the system because a step has curvature."""
