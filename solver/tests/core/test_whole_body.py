@@ -317,6 +317,28 @@ def test_nothing_trembles_above_bones_that_do_not_inherit_rotation(figure: Figur
     assert worst < 0.02
 
 
+def test_nothing_trembles_at_curved_limits(figure: Figure) -> None:
+    body, random, worst = Figurine(with_feet=True), Random(3), 0.0
+    for name, x, z, twist in (
+        ("Spine", 25.0, 18.0, 15.0),
+        ("Chest", 25.0, 18.0, 20.0),
+        ("Thigh.L", 65.0, 35.0, 20.0),
+        ("Thigh.R", 65.0, 35.0, 20.0),
+    ):
+        swing_x, swing_z, twists = ((-radians(a), radians(a)) for a in (x, z, twist))
+        body.joints[body.index(name)].limit = Cone(swing_x, swing_z, twists)
+    pins = pinned_soles(body)
+    for case in range(15):
+        name, way = ("Head", "Chest", "Pelvis")[case % 3], way_of(random, 0.3, 0.9)
+        goals = [
+            [*pins, body.goal(name, DRAGGED, scaled(way, 1.0 + 5e-4 * step))] for step in range(12)
+        ]
+        for last, pose in pairwise(map(body.solve, goals)):
+            worst = max(worst, differences(pose, last)[1])
+    figure("the same at limits of swing and twist", f"{worst:.3f}")
+    assert worst < 0.1
+
+
 def test_limits_hold_even_if_all_pulls_at_them() -> None:
     body, random = Figurine(), Random(2)
     for _ in range(20):
