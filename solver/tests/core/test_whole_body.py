@@ -286,6 +286,59 @@ def test_nothing_trembles_while_a_bone_is_dragged_out_of_reach(
     assert worst < 0.02
 
 
+def pinned_soles(body: Figurine) -> list[WholeBodyGoal]:
+    """Return goals that keep the feet where they are, with their orientation."""
+    return [
+        WholeBodyGoal(
+            body.index(name),
+            body.joints[body.index(name)].head,
+            PINNED,
+            location=body.joints[body.index(name)].head,
+            rotation=QUAT_IDENTITY,
+        )
+        for name in ("Foot.L", "Foot.R")
+    ]
+
+
+def test_nothing_trembles_above_bones_that_do_not_inherit_rotation(figure: Figure) -> None:
+    """As the feet of rigs whose soles stay level; the tension of the legs is felt above them."""
+    body, worst = Figurine(with_feet=True), 0.0
+    for name in ("Foot.L", "Foot.R"):
+        body.joints[body.index(name)].inherits = False
+    pins = pinned_soles(body)
+    for way in ((0.04, 0.06, 0.7), (-0.1, -0.3, 0.6), (0.3, 0.0, 0.5)):
+        goals = [
+            [*pins, body.goal("Chest", DRAGGED, scaled(way, 1.0 + 5e-4 * step))]
+            for step in range(12)
+        ]
+        for last, pose in pairwise(map(body.solve, goals)):
+            worst = max(worst, differences(pose, last)[1])
+    figure("the same above feet that do not inherit rotation", f"{worst:.3f}")
+    assert worst < 0.02
+
+
+def test_nothing_trembles_at_curved_limits(figure: Figure) -> None:
+    body, random, worst = Figurine(with_feet=True), Random(3), 0.0
+    for name, x, z, twist in (
+        ("Spine", 25.0, 18.0, 15.0),
+        ("Chest", 25.0, 18.0, 20.0),
+        ("Thigh.L", 65.0, 35.0, 20.0),
+        ("Thigh.R", 65.0, 35.0, 20.0),
+    ):
+        swing_x, swing_z, twists = ((-radians(a), radians(a)) for a in (x, z, twist))
+        body.joints[body.index(name)].limit = Cone(swing_x, swing_z, twists)
+    pins = pinned_soles(body)
+    for case in range(15):
+        name, way = ("Head", "Chest", "Pelvis")[case % 3], way_of(random, 0.3, 0.9)
+        goals = [
+            [*pins, body.goal(name, DRAGGED, scaled(way, 1.0 + 5e-4 * step))] for step in range(12)
+        ]
+        for last, pose in pairwise(map(body.solve, goals)):
+            worst = max(worst, differences(pose, last)[1])
+    figure("the same at limits of swing and twist", f"{worst:.3f}")
+    assert worst < 0.1
+
+
 def test_limits_hold_even_if_all_pulls_at_them() -> None:
     body, random = Figurine(), Random(2)
     for _ in range(20):

@@ -8,10 +8,11 @@ begins at the press, with weak springs that grow.
 It is Newton's method. Springs count with their stiffness and with the force that the step before
 expected of them: it is tension that keeps a straight leg straight. What curvature makes them miss
 is corrected in each step, and a step that falls as steeply as it began is made longer. Limits that
-a step would leave are held while it is found.
+a step would leave are held while it is found; as these walls are curved, what presses a joint
+against one resists its way along it. A step that is of no use ends where it meets the next wall.
 """
 
-from math import copysign, inf, sqrt
+from math import atan2, copysign, cos, hypot, inf, sin, sqrt
 from typing import Final, final
 
 from .articulation import (
@@ -23,11 +24,12 @@ from .articulation import (
     grown_by,
 )
 from .joint_system import JointSystem, Three
-from .limits import Hinge
+from .limits import Hinge, Limit
 from .springs import FORCES, Spring, Stiffness, energy, rate
 from .support import Support
 from .vectors import (
     ORIGIN,
+    Quat,
     Vec,
     add,
     any_perpendicular,
@@ -85,8 +87,23 @@ SMALL: Final = 1e-6
 """The same of the last one. Out of reach the energy is large: what this leaves of the motion is not
 seen, while ten times as much makes bones tremble by degrees from one move to the next."""
 
+SEEN: Final = 0.1
+"""A step of at least this does not end the last stage: what it leaves is seen, little as it gains.
+In radians, as steps are."""
+
 FINE: Final = 1e-5
-"""A gain below this, in radians², ends any stage."""
+"""A gain below this, in radians², ends any stage, as does a step that promises no more."""
+
+THROUGH: Final = 1e-2
+"""The share of a joint's rotation from which on, if a limit takes it away, it met a wall; what the
+curvature of walls takes of small steps is less."""
+
+NARROWINGS: Final = 14
+"""How often the part of a step in which it meets a wall is halved."""
+
+NEAR: Final = 1e-5
+"""The rotation in which the curvature of a wall is measured, in radians: so small that it stays on
+the wall."""
 
 PARALLEL: Final = 1.0 - 1e-9
 """The cosine from which on two walls of a joint are one."""
@@ -183,7 +200,8 @@ class Search:
             for spring in self.springs:
                 spring.stretch(stage)
             self._balance = FORCES[TARGET] * stage
-            pose = self._settle(pose, SMALL if stage == STAGES[-1] else ROUGH)
+            is_last = stage == STAGES[-1]
+            pose = self._settle(pose, SMALL if is_last else ROUGH, SEEN if is_last else inf)
         return self._pinned(pose)
 
     def _pinned(self, pose: Placement) -> Placement:
@@ -197,17 +215,18 @@ class Search:
             forces: list[Vec] = [ORIGIN] * count
             torques: list[Vec] = [ORIGIN] * count
             for spring in pins:
-                self._pull(spring, spring.miss, forces, torques)
+                self._pull(spring, spring.pull(spring.miss), forces, torques)
             pulled = self._gathered(pose, forces, torques)
             pose = self._moved(pose, self._within(_all_scaled(pulled, -1.0), 0.0))
         return pose
 
-    def _settle(self, pose: Placement, enough: float) -> Placement:
+    def _settle(self, pose: Placement, enough: float, seen: float) -> Placement:
         """Return the pose in which the springs of a stage pull no more.
 
         Args:
             pose: The pose to begin from.
             enough: The share of the energy that a step has to gain for another one.
+            seen: The size of a step from which on there is another one whatever it gains.
         """
         lowest = self._energy(pose)
         damping = 0.0
@@ -217,14 +236,19 @@ class Search:
             step = self._within(right, damping)
             damping = self._damping
             size = self._largest(step)
-            after, reached = self._descend(pose, step, lowest, _product(right, step))
+            slope = _product(right, step)
+            after, reached = self._descend(pose, step, lowest, slope)
+            is_stopped = reached >= lowest
+            if is_stopped and slope > FINE:
+                after, reached = self._touching(pose, step, lowest)
             if reached < lowest:
                 gain = lowest - reached
                 pose, lowest = after, reached
                 damping = 0.1 * damping if damping > 0.01 else 0.0
-                if size < DONE or gain < FINE + enough * lowest:
+                is_little = size < seen and gain < FINE + enough * lowest
+                if size < DONE or (is_little and not is_stopped):
                     break
-            elif size < DONE:
+            elif size < DONE or slope <= FINE:
                 break
             else:
                 damping = max(10.0 * damping, 1.0)
@@ -268,7 +292,7 @@ class Search:
         for spring in self.springs:
             spring.force = spring.pull(spring.foreseen)
         size = self._largest(step)
-        share = min(1.0, LARGEST / max(size, LARGEST))
+        share = _first_share(size)
         for _ in range(HALVINGS):
             after, reached = self._ahead(pose, step, share, start)
             if reached < lowest:
@@ -282,6 +306,42 @@ class Search:
                 break
             best, lowest = after, reached
         return best, lowest
+
+    def _touching(self, pose: Placement, step: list[Vec], start: float) -> tuple[Placement, float]:
+        """Return the pose where a step that was of no use meets its first wall, and its energy.
+
+        Args:
+            pose: The pose.
+            step: The step.
+            start: The energy of the pose, which is returned with it if there is no wall.
+        """
+        share = _first_share(self._largest(step)) * 0.5 ** (HALVINGS - 1)
+        if not self._leaves(pose, step, share):
+            return pose, start
+        inside = 0.0
+        for _ in range(NARROWINGS):
+            middle = 0.5 * (inside + share)
+            if self._leaves(pose, step, middle):
+                share = middle
+            else:
+                inside = middle
+        return self._ahead(pose, step, share, start)
+
+    def _leaves(self, pose: Placement, step: list[Vec], share: float) -> bool:
+        """Return whether a share of a step leads through a wall that it does not hold."""
+        system, body = self._system, self.body
+        for index, owner in enumerate(system.owners):
+            if body.joints[owner].limit is None or not system.is_rotation(index):
+                continue
+            axes = system.axes[index]
+            way = scaled(_combined(axes, step[index]), share)
+            turned = quat_unit(quat_product(pose.turns[owner], quat_exp(way)))
+            over = quat_log(quat_product(quat_inverse(body.within(owner, turned)), turned))
+            x, y, z = _along(axes, over)
+            u, v, w = system.kept[index]
+            if hypot(x * u, y * v, z * w) > THROUGH * length(way):
+                return True
+        return False
 
     def _ahead(
         self, pose: Placement, step: list[Vec], share: float, start: float
@@ -341,7 +401,7 @@ class Search:
         for spring in self.springs:
             spring.look(pose)
             at = spring.joint
-            self._pull(spring, spring.miss, forces, torques)
+            self._pull(spring, spring.pull(spring.miss), forces, torques)
             if spring.is_rotation:
                 stiffness[at].add_turn(spring.pull((1.0, 1.0, 1.0)))
                 continue
@@ -352,15 +412,16 @@ class Search:
         gradient = self._gathered(pose, forces, torques)
         self._strain(pose, gradient)
         self._compose(pose, stiffness)
+        self._press(pose)
         self._lean = self._leaning(pose)
         if self._lean is not None:
             force = self._lean.rate * self._lean.distance
             gradient = _all_added(gradient, self._lean.row, force)
         return _all_scaled(gradient, -1.0)
 
-    def _pull(self, spring: Spring, miss: Vec, forces: list[Vec], torques: list[Vec]) -> None:
-        """Add what a spring does to its bone at a miss: force, and torque about the origin."""
-        at, force = spring.joint, spring.pull(miss)
+    def _pull(self, spring: Spring, force: Vec, forces: list[Vec], torques: list[Vec]) -> None:
+        """Add what a spring does to its bone: force, and torque about the origin."""
+        at = spring.joint
         if spring.is_rotation:
             torques[at] = add(torques[at], force)
         else:
@@ -375,8 +436,6 @@ class Search:
             head = pose.heads[at]
             stiffness[at].add_tension(force, sub(following, head))
             following = head
-            if not self.body.joints[at].inherits:
-                break
 
     def _missed(self, pose: Placement, after: Placement) -> list[Vec]:
         """Return what pulls at the system because a step has curvature."""
@@ -384,7 +443,8 @@ class Search:
         forces: list[Vec] = [ORIGIN] * count
         torques: list[Vec] = [ORIGIN] * count
         for spring in self.springs:
-            self._pull(spring, sub(spring.miss_of(after), spring.foreseen), forces, torques)
+            missed = sub(spring.miss_of(after), spring.foreseen)
+            self._pull(spring, spring.pull(missed), forces, torques)
         right = self._gathered(pose, forces, torques)
         lean = self._lean
         if lean is not None:
@@ -439,8 +499,7 @@ class Search:
         if limit is None:
             return [X, Y, Z], 0
         rotation = quat_product(joint.rotation, pose.turns[index])
-        back = quat_inverse(rotation)
-        ends = [rotate(back, normal) for normal in limit.normals(rotation)]
+        ends = _own_normals(limit, rotation)
         if isinstance(limit, Hinge):
             if limit.turn[1] <= limit.turn[0]:
                 return [], 0
@@ -536,6 +595,69 @@ class Search:
                 row[k].add_products(1.0, forces, system.slides[other])
                 row[k].add_products(1.0, torques, system.spins[other])
 
+    def _press(self, pose: Placement) -> None:
+        """Add that walls which joints are pressed against are curved.
+
+        Who goes along one leaves what presses against it: the second derivative of the Lagrangian.
+        """
+        system = self._system
+        curved: list[int] = []
+        for index, (u, v, w) in enumerate(system.kept):
+            if 0.0 < system.walls[index] < u + v + w:
+                curved.append(index)
+        if not curved:
+            return
+        count = len(self.body.joints)
+        forces: list[Vec] = [ORIGIN] * count
+        torques: list[Vec] = [ORIGIN] * count
+        for spring in self.springs:
+            self._pull(spring, spring.force, forces, torques)
+        pulled = self._gathered(pose, forces, torques)
+        for index in curved:
+            self._bend(pose, index, pulled[index])
+
+    def _bend(self, pose: Placement, index: int, pulled: Vec) -> None:
+        """Add the curvature of the walls of a joint, times what presses it against each.
+
+        Only its positive part is added, which bounds it from above.
+
+        Args:
+            pose: The pose.
+            index: The joint.
+            pulled: What resists its rotation about its axes, of which the first lead to its walls.
+        """
+        system = self._system
+        owner, axes, walls = system.owners[index], system.axes[index], system.walls[index]
+        joint = self.body.joints[owner]
+        limit = joint.limit
+        if limit is None:
+            return
+        rotation = quat_product(joint.rotation, pose.turns[owner])
+        normals = _own_normals(limit, rotation)
+        forces = [_pressing(normal, axes[:walls], pulled) for normal in normals]
+        changes: list[Vec] = []
+        for axis in axes[walls:]:
+            after = _own_normals(limit, quat_product(rotation, quat_exp(scaled(axis, NEAR))))
+            if len(after) != len(normals):
+                return
+            change = ORIGIN
+            for force, normal, other in zip(forces, normals, after, strict=True):
+                change = add(change, scaled(sub(other, normal), force / NEAR))
+            changes.append(change)
+        along, across = axes[walls], axes[2]
+        a, b, c = dot(changes[0], along), 0.0, 0.0
+        if walls == 1:
+            b = 0.5 * (dot(changes[0], across) + dot(changes[1], along))
+            c = dot(changes[1], across)
+        mean, radius, angle = 0.5 * (a + c), hypot(0.5 * (a - c), b), 0.5 * atan2(b, 0.5 * (a - c))
+        x, y = cos(angle), sin(angle)
+        row = system.rows[index][0]
+        for value, p, q in ((mean + radius, x, y), (mean - radius, -y, x)):
+            if value > 0.0:
+                second, third = (p, q) if walls == 1 else (0.0, p)
+                spread = (ORIGIN, (second, 0.0, 0.0), (third, 0.0, 0.0))
+                row.add_products(value, spread, spread)
+
     def _leaning(self, pose: Placement) -> Lean | None:
         """Return how the centre of mass has left what supports it; None if it has not."""
         if self._support is None:
@@ -623,12 +745,25 @@ class Search:
         return after
 
     def _turns(self, step: list[Vec]) -> dict[int, Vec]:
-        """Return the rotation vector of each joint that a step rotates, in its own axes."""
+        """Return the rotation vector of each joint that a step rotates, in its own axes.
+
+        One that is held at a wall is rotated a little into it, by which its limit keeps it there:
+        walls are curved, and behind one that it has left it would be stopped by the next step.
+        """
         system = self._system
         turns: dict[int, Vec] = {}
         for index, owner in enumerate(system.owners):
             if system.is_rotation(index):
-                turns[owner] = _combined(system.axes[index], step[index])
+                way, walls = step[index], system.walls[index]
+                if walls > 0:
+                    inward = dot(way, way)
+                    x, y, z = way
+                    u, v, w = system.kept[index]
+                    x += inward * (1.0 - u)
+                    y += inward * (1.0 - v) if walls > 1 else 0.0
+                    z += inward * (1.0 - w) if walls > 2 else 0.0
+                    way = (x, y, z)
+                turns[owner] = _combined(system.axes[index], way)
         return turns
 
     def _largest(self, step: list[Vec]) -> float:
@@ -640,6 +775,26 @@ class Search:
             way = _combined(axes, step[index]) if is_rotation else step[index]
             squares.append(dot(way, way))
         return sqrt(max(squares))
+
+
+def _first_share(size: float) -> float:
+    """Return the first share of a step that is tried, given its largest rotation."""
+    return min(1.0, LARGEST / max(size, LARGEST))
+
+
+def _own_normals(limit: Limit, rotation: Quat) -> list[Vec]:
+    """Return the outward normals of the walls that a joint is at, in its own axes."""
+    back = quat_inverse(rotation)
+    return [rotate(back, normal) for normal in limit.normals(rotation)]
+
+
+def _pressing(normal: Vec, axes: tuple[Vec, ...], pulled: Vec) -> float:
+    """Return what presses a joint against a wall, given the axes that lead to its walls."""
+    force = 0.0
+    for axis, resistance in zip(axes, pulled, strict=False):
+        if dot(normal, axis) > FLAT:
+            force -= min(0.0, resistance) / dot(normal, axis)
+    return force
 
 
 def _walled(normals: list[Vec]) -> tuple[list[Vec], int]:
