@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import atan2, radians
+from math import atan2, inf, radians
 from typing import Final
 
 from fabrik_solver import (
@@ -47,6 +47,7 @@ from fabrik_solver.core.whole_body import (
 from ...blender.skeleton import Skeleton
 from ...editing.posing import fixed, limited
 from .carriers import Carriers
+from .response import Response
 from .roles import Roles
 
 MOST_FLEXION: Final = radians(165.0)
@@ -248,6 +249,7 @@ class Body:
         support: Support | None = None,
         shown: Callable[[WholeBodyPose], Callable[[int], Frame]] | None = None,
         rounds: int = ROUNDS,
+        response: Response | None = None,
     ) -> WholeBodyPose:
         """Return the pose in which the goals are met.
 
@@ -261,34 +263,50 @@ class Body:
             shown: Returns the frames that bones have in a pose; None if they follow from the
                 channels of these bones alone.
             rounds: The most solutions.
+            response: What poses for other places of the same goals have taught; None for nothing.
         """
         shown = shown or self._composed_in
-        shifts = [ORIGIN] * len(wanted)
-        pose = solver.solve([one.goal for one in wanted], support)
-        for _ in range(rounds - 1):
-            missed = self._missed(shown(pose), pose, wanted)
-            pairs = zip(missed, shifts, strict=True)
-            if max([length(sub(now, shift)) for now, shift in pairs]) <= EXACT * self.size:
-                break
-            shifts = missed
-            pairs = zip(wanted, shifts, strict=True)
-            pose = solver.solve([_shifted(one.goal, shift) for one, shift in pairs], support)
-        return pose
+        exact = [i for i, one in enumerate(wanted) if is_exact(one.goal)]
+        places = [_location(wanted[i].goal) for i in exact]
+        response = response or response_of(wanted)
+        last = inf
+        while True:
+            asked = response.asked(places)
+            goals = [one.goal for one in wanted]
+            for i, there in zip(exact, asked, strict=True):
+                goals[i] = _moved(goals[i], there)
+            pose = solver.solve(goals, support)
+            rounds -= 1
+            if not rounds:
+                response.forget()
+                return pose
+            seen = self._seen(shown(pose), pose, [wanted[i] for i in exact], asked)
+            pairs = zip(seen, places, strict=True)
+            missed = max([length(sub(one, other)) for one, other in pairs], default=0.0)
+            if missed <= EXACT * self.size:
+                return pose
+            is_reached = max([pose.misses[i] for i in exact]) <= EXACT * self.size
+            response.learn(asked, seen, is_reached and missed < last)
+            last = missed
 
-    def _missed(
-        self, frame: Callable[[int], Frame], pose: WholeBodyPose, wanted: Sequence[Wanted]
+    def _seen(
+        self,
+        frame: Callable[[int], Frame],
+        pose: WholeBodyPose,
+        exact: Sequence[Wanted],
+        asked: Sequence[Vec],
     ) -> list[Vec]:
-        """Return how far the points that have to be exact are from where the solver has them."""
-        missed: list[Vec] = []
-        for one in wanted:
-            goal = one.goal
-            if goal.location is None or goal.rank > DRAGGED:
-                missed.append(ORIGIN)
-                continue
-            expected, _ = self.placed(pose, one.bone, goal.point)
-            own = self.in_bone(one.bone, goal.point)
-            missed.append(sub(expected, point_in(frame(one.bone), own)))
-        return missed
+        """Return where points were asked to be, and how far off the solver's pose they are shown.
+
+        Where no pose reaches, the solver's misses are not to be corrected.
+        """
+        seen: list[Vec] = []
+        for one, there in zip(exact, asked, strict=True):
+            point = one.goal.point
+            expected, _ = self.placed(pose, one.bone, point)
+            own = self.in_bone(one.bone, point)
+            seen.append(add(there, sub(point_in(frame(one.bone), own), expected)))
+        return seen
 
     def placed(self, pose: WholeBodyPose, bone: int, point: Vec) -> tuple[Vec, Quat]:
         """Return where a point of a bone is now, and how the bone has rotated to a pose."""
@@ -370,14 +388,26 @@ def rotation_of(frame: Frame) -> Quat:
     return quat_of(orthonormalize(frame[0]) or IDENTITY)
 
 
-def _shifted(goal: WholeBodyGoal, way: Vec) -> WholeBodyGoal:
-    if goal.location is None:
-        return goal
+def is_exact(goal: WholeBodyGoal) -> bool:
+    """Return whether a goal is for a place that a point has to be shown at."""
+    return goal.location is not None and goal.rank <= DRAGGED
+
+
+def response_of(wanted: Iterable[Wanted]) -> Response:
+    """Return a response of what goals are for, of which nothing is known yet."""
+    return Response([one.goal.point for one in wanted if is_exact(one.goal)])
+
+
+def _location(goal: WholeBodyGoal) -> Vec:
+    return goal.point if goal.location is None else goal.location
+
+
+def _moved(goal: WholeBodyGoal, location: Vec) -> WholeBodyGoal:
     return WholeBodyGoal(
         goal.joint,
         goal.point,
         goal.rank,
-        location=add(goal.location, way),
+        location=location,
         location_weights=goal.location_weights,
         rotation=goal.rotation,
         rotation_weights=goal.rotation_weights,

@@ -37,7 +37,7 @@ from ...blender.skeleton import matrix3, matrix_frame, skeleton_of
 from ...editing.playing import updated
 from ...editing.switching import limbs_to_fk, restore_switch
 from .balancing import added, loads_of, support_of
-from .body import EXACT, Load, Wanted, root_of
+from .body import EXACT, Load, Wanted, response_of, root_of
 from .carriers import Carriers
 from .keeping import DraggedPlace, planned_body
 from .pinning import FULL, Pin, meant_bone, pins_in
@@ -157,7 +157,7 @@ class WholeBodyDrag:
         self._support = None
         if is_balanced:
             self._support = support_of(pose_bones(evaluated), names, self._roles.up)
-        self._held = self._goals()
+        self._hold()
         self._staying = self._independent()
 
     def _loads(self, shown: bpy.types.Object) -> dict[int, Load]:
@@ -169,6 +169,15 @@ class WholeBodyDrag:
             if bone >= 0:
                 carried.setdefault(self._posed.joint_of(bone), []).append(load)
         return {joint: added(loads) for joint, loads in carried.items()}
+
+    def _hold(self) -> None:
+        """Take what is pinned and else wanted."""
+        self._held = self._goals()
+        self._response = response_of([self._dragged_to(self._start), *self._held])
+
+    def _dragged_to(self, there: Vec) -> Wanted:
+        joint = self._posed.joint_of(self._bone)
+        return Wanted(self._bone, WholeBodyGoal(joint, self._start, DRAGGED, location=there))
 
     def _goals(self) -> list[Wanted]:
         """Return all goals but the dragged one, which do not change during the drag."""
@@ -264,19 +273,18 @@ class WholeBodyDrag:
         if displacement == ORIGIN:
             self._restore()
             return
-        posed, start = self._posed, self._start
-        there = add(start, mat_apply(self._to_armature, displacement))
-        joint = posed.joint_of(self._bone)
-        goal = WholeBodyGoal(joint, start, DRAGGED, location=there)
+        posed = self._posed
+        there = add(self._start, mat_apply(self._to_armature, displacement))
         try:
-            wanted = [Wanted(self._bone, goal), *self._held]
             pose = posed.pose(
                 self._body,
-                wanted,
+                [self._dragged_to(there), *self._held],
                 self._support,
                 self._write,
+                self._response,
             )
         except (ValueError, ArithmeticError):
+            self._hold()  # What was learned there may be infinite.
             raise ProblemError("Too far away (single precision overflows): drag less far") from None
         self.state = "REACHED" if pose.misses[0] <= REACHED * posed.size else "OUT_OF_REACH"
 
@@ -350,7 +358,7 @@ class WholeBodyDrag:
         others = [pin for pin in self._pins if pin.bone != self._bone]
         kind = pin_kind(self.object, self.name)
         self._pins = others if kind == NONE else [*others, Pin(self._bone, kind == BOTH)]
-        self._held = self._goals()
+        self._hold()
         self.move_by(self._displacement)
 
     def cancel(self) -> None:

@@ -31,6 +31,7 @@ from ...frame.armature import Evaluated
 from .body import Body, Wanted, bones_between, rotation_of
 from .carriers import Carriers
 from .facts import facts_of
+from .response import Response
 from .roles import Roles
 
 MEASURED: Final = 5
@@ -150,10 +151,14 @@ class PosedBody(Body):
         wanted: Sequence[Wanted],
         support: Support | None,
         write: Callable[[WholeBodyPose], None],
+        response: Response,
     ) -> WholeBodyPose:
         """Write the pose in which the goals are met as Blender computes it, and return it."""
+        written: WholeBodyPose | None = None
 
         def shown(pose: WholeBodyPose) -> Callable[[int], Frame]:
+            nonlocal written
+            written = pose
             write(pose)
             self._armature.update_tag()
             return Evaluated(self._armature.evaluated_get(updated())).frame
@@ -161,8 +166,9 @@ class PosedBody(Body):
         if self._is_exact:
             pose = self.solve(solver, wanted, support)
         else:
-            pose = self.solve(solver, wanted, support, shown, 1 + MEASURED)
-        write(pose)
+            pose = self.solve(solver, wanted, support, shown, 1 + MEASURED, response)
+        if pose is not written:  # To write it again would have Blender evaluate it again.
+            write(pose)
         return pose
 
     # Writing

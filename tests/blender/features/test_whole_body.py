@@ -181,7 +181,7 @@ def efforts(drag: WholeBodyDrag, way: Vector) -> tuple[float, float] | None:
     posed = drag._posed
     found: list[tuple[float, float]] = []
 
-    def pose(body: Any, wanted: Any, support: Any, write: Any) -> WholeBodyPose:
+    def pose(body: Any, wanted: Any, support: Any, *_: Any) -> WholeBodyPose:
         shown = body.solve([one.goal for one in wanted], support)
         joints = [
             WholeBodyJoint(

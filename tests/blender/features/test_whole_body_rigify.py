@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
+from statistics import median
 from typing import Any
 
 import bpy
@@ -10,7 +12,7 @@ import pytest
 from dragged_bodies import head_of, tail_of, turn_between
 from generated import generated_rig
 from mathutils import Vector
-from rigs import activate, channels_bits, is_keyed, shown_bits, update
+from rigs import activate, channels_bits, is_keyed, shown_bits, update, watch
 
 from addon.features.whole_body.dragging import WholeBodyDrag
 
@@ -80,3 +82,69 @@ def test_the_chest_is_dragged_at_its_end_and_controls_are_keyed(rig: Any) -> Non
     assert is_keyed(rig, 'pose.bones["torso"].location')
     assert is_keyed(rig, 'pose.bones["shin_fk.L"].rotation_quaternion')
     assert not is_keyed(rig, 'pose.bones["ORG-spine"].rotation_quaternion')
+
+
+@pytest.mark.parametrize("control, most", [("head", 2), ("hand_ik.L", 1), ("torso", 1)])
+def test_a_move_evaluates_the_rig_as_rarely_as_its_constraints_allow(
+    rig: Any, evaluations: list[float], control: str, most: int
+) -> None:
+    for foot in FEET:
+        bpy.ops.fabrik.pin(bone=foot, kind="BOTH")
+    watch(rig, "head")
+    update()
+    dragged = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), rig, control)
+    counts: list[int] = []
+    for step in range(1, 13):
+        evaluations.clear()
+        dragged.move_by((0.003 * step, -0.005 * step, -0.004 * step))
+        update()
+        counts.append(len(evaluations))
+    dragged.cancel()
+    assert median(counts) == most
+
+
+def test_many_small_moves_of_the_head_give_what_one_gives(rig: Any) -> None:
+    for foot in FEET:
+        bpy.ops.fabrik.pin(bone=foot, kind="BOTH")
+    update()
+    way = Vector((0.15, -0.25, -0.2))
+    start = head_of(rig, "ORG-spine.006")
+    poses: list[dict[str, Any]] = []
+    for steps in (1, 60):
+        dragged = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), rig, "head")
+        for step in range(1, steps + 1):
+            dragged.move_by(tuple(way * (step / steps)))
+        update()
+        assert (head_of(rig, "ORG-spine.006") - start - way).length < 1e-4
+        poses.append({bone.name: matrix_of(rig, bone.name) for bone in rig.pose.bones})
+        dragged.cancel()
+        update()
+    for name, matrix in poses[0].items():
+        other = poses[1][name]
+        assert (matrix.translation - other.translation).length < 1e-4, name
+        assert matrix.to_quaternion().rotation_difference(other.to_quaternion()).angle < 1e-3, name
+
+
+def test_what_moves_out_of_reach_teach_does_not_spoil_those_in_reach(rig: Any) -> None:
+    for foot in FEET:
+        bpy.ops.fabrik.pin(bone=foot, kind="BOTH")
+    update()
+    start = {name: head_of(rig, name) for name in ("ORG-spine.006", "ORG-foot.L", "ORG-foot.R")}
+    dragged = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), rig, "head")
+    random, place = Random(1), Vector()
+    states: list[str] = []
+    for _ in range(4):
+        goal = Vector([random.uniform(-0.6, 0.6) for _ in range(3)])
+        for _ in range(12):
+            place += (goal - place) * random.uniform(0.1, 0.3)
+            dragged.move_by(tuple(place))
+            update()
+            off = [(head_of(rig, name) - there).length for name, there in start.items()]
+            assert max(off[1:]) < 1e-4
+            if dragged.state == "REACHED":
+                assert (
+                    head_of(rig, "ORG-spine.006") - start["ORG-spine.006"] - place
+                ).length < 1e-4
+            states.append(dragged.state)
+    dragged.cancel()
+    assert 8 < states.count("REACHED") < 40

@@ -1,0 +1,85 @@
+"""Where points of a body are shown, beside where the solver was asked to put them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from fabrik_solver.core.vectors import Vec
+
+LEAST: Final = 0.5
+"""The least share of the expected way that points have to be shown to go, for it to tell the
+derivative; less would ask for many times the way that is wanted."""
+
+
+class Response:
+    """How points that are shown follow those that are asked for, learned from poses tried.
+
+    Where constraints carry the bones, or scales shear them, a pose that is shown is not the one
+    that was solved. The inverse of the derivative of what is shown is improved by each try that
+    missed, by Broyden's method ("A class of methods for solving nonlinear simultaneous equations",
+    1965). All points are in the space of the armature.
+    """
+
+    def __init__(self, points: Sequence[Vec]) -> None:
+        """Expect that all points go where they are asked to.
+
+        Args:
+            points: Where they are shown without asking.
+        """
+        self._points = _numbers(points)
+        self.forget()
+
+    def forget(self) -> None:
+        """Expect again that all points go where they are asked to."""
+        self._asked = self._shown = self._points
+        self._forget_derivative()
+
+    def _forget_derivative(self) -> None:
+        self._excess = [[0.0] * len(self._points) for _ in self._points]  # Beyond the identity.
+
+    def asked(self, wanted: Sequence[Vec]) -> list[Vec]:
+        """Return where to ask points to go, so that they are shown where they are wanted."""
+        there = _numbers(wanted)
+        way = _minus(there, self._shown)
+        shift = _minus(self._asked, self._shown)
+        numbers = [
+            place + (moved + _dot(row, way))
+            for place, moved, row in zip(there, shift, self._excess, strict=True)
+        ]
+        return [(x, y, z) for x, y, z in zip(*[iter(numbers)] * 3, strict=True)]
+
+    def learn(self, asked: Sequence[Vec], shown: Sequence[Vec], is_regular: bool) -> None:
+        """Take where points are shown that were asked to go somewhere.
+
+        Args:
+            asked: Where they were asked to go.
+            shown: Where they are shown.
+            is_regular: Whether that tells the derivative. If not, each point is next asked to go
+                further by what it missed.
+        """
+        there, here = _numbers(asked), _numbers(shown)
+        way, seen = _minus(there, self._asked), _minus(here, self._shown)
+        self._asked, self._shown = there, here
+        excess = self._excess
+        columns = zip(*excess, strict=True)
+        back = [one + _dot(way, column) for one, column in zip(way, columns, strict=True)]
+        scale = _dot(back, seen)
+        if not is_regular or scale <= LEAST * _dot(way, way):
+            self._forget_derivative()
+            return
+        for row, one, other in zip(excess, way, seen, strict=True):
+            missing = (one - other - _dot(row, seen)) / scale
+            row[:] = [value + missing * part for value, part in zip(row, back, strict=True)]
+
+
+def _numbers(points: Sequence[Vec]) -> list[float]:
+    return [number for point in points for number in point]
+
+
+def _minus(one: Sequence[float], other: Sequence[float]) -> list[float]:
+    return [a - b for a, b in zip(one, other, strict=True)]
+
+
+def _dot(one: Sequence[float], other: Sequence[float]) -> float:
+    return sum([a * b for a, b in zip(one, other, strict=True)])
