@@ -10,7 +10,8 @@ import bpy
 import pytest
 from characters import FAMILIES, LAYOUTS, make_character
 from mathutils import Euler, Matrix, Vector
-from rigs import activate, curves, evaluated, go, update
+from rigs import activate, curves, evaluated, go, tip_world, update
+from spiders import make_floor
 
 from addon.blender.character import character_of
 from addon.features.character.settings import character_settings
@@ -239,3 +240,29 @@ def test_a_character_that_lies_down_is_recognized(name: str) -> None:
     update()
     assert sorted(recognized(rig), key=str) == sorted(LAYOUTS[name].parts, key=str)
     assert character_of(rig).up_axis == "Y"
+
+
+@pytest.mark.parametrize("name", ["unreal 4", "genesis 9", "mmd", "character creator"])
+def test_the_whole_body_walks_and_sinks_with_its_feet(name: str) -> None:
+    """The pelvis of many characters carries nothing but the legs."""
+    rig = make_character(name)
+    floor = make_floor()
+    activate(rig)
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    legs = {end for kind, end, _ in FAMILIES[name].parts if kind == "LEG"}
+    parts = {kind: end for kind, end, _ in FAMILIES[name].parts}
+    for item in rig.fabrik.constraints:
+        if item.bone in legs:
+            item.ground.use, item.ground.source, item.ground.object = True, "OBJECT", floor
+    update()
+    moved = (*legs, parts["HEAD"], parts["ARM"])
+    before = {bone: tip_world(rig, bone, use_tail=False).z for bone in moved}
+    floor.location.z -= 0.3
+    update()
+    for bone, height in before.items():
+        assert tip_world(rig, bone, use_tail=False).z == pytest.approx(height - 0.3, abs=1e-4)
+    for item in rig.fabrik.constraints:
+        item.ground.use = False
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    body = rig.pose.bones[rig.fabrik.gaits[0].body]
+    assert body in rig.pose.bones[parts["HEAD"]].parent_recursive
