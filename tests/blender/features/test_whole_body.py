@@ -11,6 +11,7 @@ from typing import Any
 
 import bpy
 import pytest
+from characters import make_animal
 from dragged_bodies import BODIES, head_of, make_body, tail_of, turn_between
 from layouts import Layout, classes
 from mathutils import Matrix, Quaternion, Vector
@@ -532,3 +533,18 @@ def test_two_processes_give_the_same_pose_bit_for_bit(sample: Any, tmp_path: Pat
     drag(sample, "Hand.L", Vector((0.1, -0.3, -0.2)))
     there, _ = elsewhere(blend, act, 'channels_bits(bpy.data.objects["Rig"])')
     assert there == channels_bits(sample)
+
+
+@pytest.mark.parametrize("bone", ["Head", "Hips"])
+def test_pins_of_either_piece_of_a_body_stay(empty_file: None, bone: str) -> None:
+    rig = make_animal("stag")
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones["Chest"].parent = None
+    bpy.ops.object.mode_set(mode="POSE")
+    update()
+    feet = pin_feet(rig).feet
+    before = {foot: head_of(rig, foot) for foot in (*feet, bone)}
+    way = Vector((0.05, 0.1, -0.1))
+    drag(rig, bone, way)
+    assert (head_of(rig, bone) - before[bone] - way).length < 1e-3
+    assert max((head_of(rig, foot) - before[foot]).length for foot in feet) < 1e-4
