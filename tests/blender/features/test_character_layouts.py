@@ -10,6 +10,7 @@ import bpy
 import pytest
 from characters import FAMILIES, LAYOUTS, make_character
 from mathutils import Euler, Matrix, Vector
+from operating import click_bones
 from rigs import activate, curves, evaluated, go, tip_world, update
 from spiders import make_floor
 
@@ -266,3 +267,32 @@ def test_the_whole_body_walks_and_sinks_with_its_feet(name: str) -> None:
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     body = rig.pose.bones[rig.fabrik.gaits[0].body]
     assert body in rig.pose.bones[parts["HEAD"]].parent_recursive
+
+
+@pytest.mark.parametrize("sideways", [-0.02, 0.02, 0.03])
+@pytest.mark.parametrize(
+    ("upper", "lower", "end", "way"),
+    [("thigh_l", "calf_l", "foot_l", -1.0), ("upperarm_l", "lowerarm_l", "hand_l", 1.0)],
+)
+def test_a_joint_that_is_bent_a_little_and_rather_sideways_bends_as_a_body(
+    upper: str, lower: str, end: str, way: float, sideways: float
+) -> None:
+    """Knock-knees stand so, and arms whose elbows droop."""
+    rig = make_character("unreal 4")
+    bpy.ops.object.mode_set(mode="EDIT")
+    bone = rig.data.edit_bones[lower]
+    across = (sideways, 0.0) if end == "foot_l" else (0.0, sideways)  # Metres.
+    aside = Vector((across[0], 0.01 * way, across[1]))
+    shift = rig.matrix_world.to_3x3().inverted() @ aside
+    bone.head, bone.tail = bone.head + shift, bone.tail + shift
+    bpy.ops.object.mode_set(mode="POSE")
+    click_bones(rig, end)
+    assert bpy.ops.fabrik.limb_add(controls="EMPTY") == {"FINISHED"}
+    item = rig.fabrik.constraints[-1]
+    first, _, last = joints_of(rig, item)
+    item.target.location += 0.1 * (first - last)
+    update()
+    first, inner, last = joints_of(rig, item)
+    off = inner - 0.5 * (first + last)
+    off -= off.project(last - first)
+    assert way * off.normalized().y > 0.8

@@ -230,8 +230,7 @@ def _hindmost(figure: Figure, trunk: Sequence[int]) -> int:
 
 def _foremost(figure: Figure, trunk: Sequence[int]) -> int:
     """Return the last of some bones of a trunk, the highest and foremost of several pieces."""
-    lines = [figure.ancestry(i)[:-1] for i in trunk]
-    above = set().union(*lines)
+    above = {bone for i in trunk for bone in figure.ancestry(i)[:-1]}
     return max({*trunk} - above, key=lambda i: _rise(figure, i), default=-1)
 
 

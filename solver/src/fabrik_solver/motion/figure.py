@@ -366,7 +366,7 @@ def body_bones(bones: Sequence[RestBone]) -> list[int]:
             root[i] = root.get(bone.parent, i)
             kept.setdefault(root[i], []).append(i)
     body: list[int] = []
-    told: set[tuple[str, int]] = set()
+    told: set[tuple[str, int, tuple[str, ...]]] = set()
     for hierarchy in sorted(kept.values(), key=len, reverse=True):
         limbs = _limbs_named([bones[i].name for i in hierarchy])
         if not body or (limbs and not limbs & told):
