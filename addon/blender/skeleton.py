@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, cast
 
 import bpy
@@ -186,6 +187,30 @@ class Skeleton:
         while self.parents[chain[-1]] >= 0:
             chain.append(self.parents[chain[-1]])
         return chain[::-1]
+
+    def trunk_above(self, limbs: Sequence[int]) -> list[int]:
+        """Return the bones that carry limbs and the rest of the body, topmost first.
+
+        The lowest one moves the body with its limbs. That is not a pelvis which carries nothing but
+        legs, while the spine hangs on a bone above it, as in many characters. The rest of the body
+        is the line of bones with the longest way from their top beside the limbs: controls that
+        hang on a root are where the body leads by a longer way.
+
+        Args:
+            limbs: The first bone of each limb.
+        """
+        lines = [self.chain_up(bone)[:-1] for bone in limbs]
+        shared = [b for b in (lines[0] if lines else ()) if all(b in line for line in lines)]
+        if not shared:
+            return []
+        beside = self.below({*shared[:1]}) - self.below({*limbs})
+        longest = max([self.chain_up(bone) for bone in sorted(beside)], key=self._length)
+        return [bone for bone in shared if bone in longest]
+
+    def _length(self, line: Sequence[int]) -> float:
+        """Return the length of a line of bones at rest, from head to head, in armature space."""
+        heads = [rest_bone(self.object, self.names[i]).head_local for i in line]
+        return sum([(b - a).length for a, b in pairwise(heads)])
 
     def below(self, bones: set[int]) -> set[int]:
         """Return the bones and their descendants."""

@@ -6,7 +6,7 @@ backward. Evidence is asked for in this order, and the first that is clear count
 1. ``SET``: what has been decided before, or corrected by the user (`Bone.fabrik_flexion`);
 2. ``LIMIT``: a hinge that turns more to one side;
 3. ``CLIP``: the joint's rotations in all frames of the armature's actions;
-4. ``REST``: the rest pose, unless it is bent a little against the body;
+4. ``REST``: the rest pose, unless it is bent a little and otherwise than the body bends;
 5. ``POLE``: the pole of its chain;
 6. ``BODY``: knees of a recognized character flex to the back, elbows to the front.
 
@@ -52,7 +52,11 @@ COHERENT: Final = cos(radians(30.0))
 """The least coherence of a joint's axes in a clip: the length of their mean, where all have 1."""
 
 SLIGHT: Final = radians(15.0)
-"""The flexion up to which a rest pose against the body counts as a straight one."""
+"""The flexion up to which a rest pose counts as a straight one if it is bent otherwise than a body
+bends: against it, or rather sideways as in knock-knees."""
+
+OTHERWISE: Final = radians(45.0)
+"""The least angle between the axes about which a joint is bent and would bend for that."""
 
 
 class _Clip(NamedTuple):
@@ -302,7 +306,7 @@ def _rest(joint: _Joint) -> Vector | None:
     direction = joint.to_bone(axis)
     if cosine > cos(SLIGHT):
         body = _body(joint)
-        if body is not None and body.dot(direction) < 0.0:
+        if body is not None and body.angle(direction) > OTHERWISE:
             return None
     return direction
 

@@ -96,8 +96,8 @@ class AddedGait(NamedTuple):
 def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> AddedGait:
     """Add a walk, and constraints for legs that have none.
 
-    The body is the lowest bone that carries all legs and can be moved. The legs of a generated
-    Rigify rig are its FK controls, to which its limbs are switched.
+    The body is the lowest bone that carries all legs and the rest, and can be moved. The legs of a
+    generated Rigify rig are its FK controls, to which its limbs are switched.
 
     Args:
         armature: The armature object.
@@ -240,15 +240,16 @@ def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[_NewLeg]:
 
 
 def _body(rig: Skeleton, legs: Sequence[_NewLeg], trunk: Sequence[int]) -> int:
-    """Return the lowest bone above all legs that can be moved; -1 if there is none.
+    """Return the lowest bone that moves the body and can be moved; -1 if there is none.
 
     Args:
         rig: The armature.
         legs: The legs.
         trunk: Other bones that it has to carry.
     """
-    ways = [rig.chain_up(bone)[:-1] for bone in (*[leg.bones[0] for leg in legs], *trunk)]
-    shared = [bone for bone in ways[0] if all(bone in way for way in ways)]
+    ways = [rig.chain_up(bone)[:-1] for bone in trunk]
+    above = rig.trunk_above([leg.bones[0] for leg in legs])
+    shared = [bone for bone in above if all(bone in way for way in ways)]
     free = [bone for bone in shared if bone not in rig.connected or rig.parents[bone] < 0]
     return free[-1] if free else -1
 

@@ -288,7 +288,7 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
 
 
 def _common_parent(rig: Skeleton, chains: Sequence[ChainPlan]) -> int:
-    """Return the lowest movable parent of all legs on the ground whose hip is not set.
+    """Return the lowest movable bone that moves the body of the legs whose hip is not set.
 
     -1 if there are no two of them, or if none can be moved for them.
     """
@@ -301,10 +301,7 @@ def _common_parent(rig: Skeleton, chains: Sequence[ChainPlan]) -> int:
             legs.append(chain)
     if len(legs) < 2:
         return -1
-    above = [rig.chain_up(leg.bones[0])[:-1] for leg in legs]
-    common = [bone for bone in above[0] if all(bone in line for line in above)]
-    while common:
-        bone = common.pop()
+    for bone in reversed(rig.trunk_above([leg.bones[0] for leg in legs])):
         try:
             for leg in legs:
                 _refuse_unmovable(rig, leg, bone)

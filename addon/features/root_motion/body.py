@@ -18,7 +18,7 @@ from ...blender.access import frame_rate, pose_bones
 from ...blender.character import Character, character_of, standing_frames
 from ...blender.clip import Clip
 from ...blender.errors import ProblemError
-from ...blender.skeleton import matrix3, vector
+from ...blender.skeleton import matrix3, skeleton_of, vector
 from ...editing.playing import go_to, updated
 
 TOE_LENGTH = 0.5
@@ -45,7 +45,7 @@ class Body(NamedTuple):
 
     Attributes:
         armature: The armature object.
-        hips: The bone that carries the legs.
+        hips: The bone that moves the body with its legs.
         root: The topmost parent of the hips, or the hips themselves.
         feet: The points of the sole of each foot.
         leg: The mean leg length in armature space.
@@ -68,14 +68,15 @@ def body_of(armature: bpy.types.Object) -> Body:
     """
     character = character_of(armature)
     legs = [limb for limb in character.anatomy.limbs if limb.kind == "LEG" and limb.end >= 0]
-    if not legs or character.anatomy.hips < 0:
+    bones, rig = cast(bpy.types.Armature, armature.data).bones, skeleton_of(armature)
+    trunk = rig.trunk_above([rig.index[character.names[leg.bones[0]]] for leg in legs])
+    if not trunk:
         raise ProblemError(
             "No legs were found in “{armature}”: it has to stand on legs in pairs, at rest or in "
             "its action",
             armature=armature.name,
         )
-    bones = cast(bpy.types.Armature, armature.data).bones
-    hips = bones[character.names[character.anatomy.hips]]
+    hips = bones[rig.names[trunk[-1]]]
     root = (hips, *hips.parent_recursive)[-1]
     lengths = [_length(_heads(armature, character, leg)) for leg in legs]
     return Body(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import atan2, inf, radians
+from math import atan2, copysign, inf, radians
 from typing import Final
 
 from fabrik_solver import (
@@ -20,18 +20,21 @@ from fabrik_solver import (
 from fabrik_solver.core.vectors import (
     IDENTITY,
     ORIGIN,
+    Mat3,
     Quat,
     Vec,
     add,
     cross,
     dot,
     length,
+    mat_determinant,
     orthonormalize,
     quat_about,
     quat_inverse,
     quat_of,
     quat_product,
     rotate,
+    scale_columns,
     scaled,
     sub,
 )
@@ -150,7 +153,7 @@ class Body:
         self.joints = [bone for bone, facts in bones.items() if facts.is_joint]
         self.can_move = can_move
         self._facts, self._frames, self._locals, self._above = bones, frames, locals_, above
-        self._axes = {bone: rotation_of(frames[bone]) for bone in self.bones}
+        self._axes = {b: rotation_of(frames[b][0], locals_[b].scale) for b in self.bones}
         self._index = {bone: i for i, bone in enumerate(self.joints)}
         self._clavicle = min(clavicle, MOST_SHARE)
         heads = [frames[bone][1] for bone in self.bones]
@@ -179,7 +182,7 @@ class Body:
 
     def axes(self, bone: int) -> Quat:
         """Return the rotation of a bone in the pose, in the space of the armature."""
-        return self._axes[bone]
+        return quat_of(orthonormalize(self._frames[bone][0]) or IDENTITY)
 
     def _end(self, bone: int) -> Vec:
         """Return the end of a bone: the head of the next one of the body, or else its tail."""
@@ -383,9 +386,20 @@ def _common(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
     return common
 
 
-def rotation_of(frame: Frame) -> Quat:
-    """Return the rotation of a frame without its scale and shear."""
-    return quat_of(orthonormalize(frame[0]) or IDENTITY)
+def rotation_of(axes: Mat3, scale: Vec = (1.0, 1.0, 1.0)) -> Quat:
+    """Return the axes about which a rotation turns what they are the axes of.
+
+    About mirrored axes it turns the other way, as about their opposites.
+
+    Args:
+        axes: The axes, which may be scaled and sheared.
+        scale: The scale among it that comes before the rotation, so that it mirrors nothing.
+    """
+    x, y, z = (copysign(1.0, size) for size in scale)
+    axes = scale_columns(axes, (x, y, z))
+    if mat_determinant(axes) < 0.0:
+        axes = scale_columns(axes, (-1.0, -1.0, -1.0))
+    return quat_of(orthonormalize(axes) or IDENTITY)
 
 
 def is_exact(goal: WholeBodyGoal) -> bool:

@@ -108,8 +108,9 @@ class PosedBody(Body):
             return self._rotations[bone].turn
         parent = self.rig.parents[bone]
         above = WHOLE if parent < 0 else self._now.frame(parent)
-        inherited = rotation_of((inherited_axes(self.rig.bone(bone), above[0])[0], ORIGIN))
-        return quat_product(quat_inverse(inherited), rotation_of(frames[bone]))
+        inherited = rotation_of(inherited_axes(self.rig.bone(bone), above[0])[0])
+        turned = rotation_of(frames[bone][0], vector(self._bone(bone).scale))
+        return quat_product(quat_inverse(inherited), turned)
 
     def _shown_location(
         self, bone: int, root: int, frames: Mapping[int, Frame], above: Frame

@@ -46,5 +46,8 @@ def _is_of_body(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone
         return bone in roles.controls or roles.named(bone) != bone
     carriers = Carriers(rig, shown)
     meant = meant_bone(armature, roles, carriers, posed_chains(depsgraph, armature), bone)
+    top = carriers.up(meant)[0]  # A body may be in several pieces.
+    if not (ends := [end for end in ends if carriers.up(end)[0] == top]):
+        return False
     root = root_of(carriers, roles, ends)
     return carriers.carries(root, meant) or carriers.carries(meant, root)

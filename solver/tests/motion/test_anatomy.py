@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import cos, sin
 
 import pytest
@@ -587,3 +588,41 @@ def test_level_thighs_of_legs_that_sprawl_are_no_hips() -> None:
         for side, letter in ((1, "L"), (-1, "R"))
         for upper, lower, end in (("femur", "crus", "pes"), ("stylopod", "zeugopod", "manus"))
     }
+
+
+FRONT, HIND = ("humerus", "radius", "cannon", "hoof"), ("thigh", "shin", "hock", "paw", "claw")
+
+
+def numbered(name: str, side: str) -> str:
+    """Name the bones of a leg by numbers."""
+    leg, place = ("Fore", FRONT) if name in FRONT else ("Hind", HIND)
+    return f"{leg}Leg_{side}_{place.index(name) + 1:02}"
+
+
+def cornered(name: str, side: str) -> str:
+    """Name the bones of a leg by the corner at which it is, as those of robots."""
+    corner, place = ("f", FRONT) if name in FRONT else ("r", HIND)
+    part = ("upper", "lower", "foot", "toe", "toe2")[place.index(name)]
+    return f"{side.lower()}{corner}_leg_{part}"
+
+
+@pytest.mark.parametrize("named", [numbered, cornered, "{}.{}".format])
+@pytest.mark.parametrize("longer", ["chest", "hips"])
+def test_an_animal_may_be_in_two_pieces(named: Callable[[str, str], str], longer: str) -> None:
+    """Chest and hips have no parent, or one that carries nothing else."""
+
+    def known(name: str) -> str:
+        return named(*name.split(".")) if "." in name else name.replace("head", "muzzle")
+
+    above = {"chest": "", "hips": "", longer: "root"}
+    joints = [
+        (known(name), above.get(name, known(parent)), head) for name, parent, head in QUADRUPED
+    ]
+    anatomy = recognize(bones_of(joints, 0.7))
+    names = [name for name, _, _ in joints]
+    assert told(joints, anatomy.limbs) == {
+        (kind, side, tuple(map(known, bones)), known(end))
+        for kind, side, bones, end in QUADRUPED_LIMBS
+    }
+    assert (names[anatomy.hips], names[anatomy.head]) == ("hips", "muzzle")
+    assert dot(anatomy.front, (sin(0.7), -cos(0.7), 0.0)) > 0.99

@@ -10,7 +10,9 @@ import bpy
 import pytest
 from characters import FAMILIES, LAYOUTS, make_character
 from mathutils import Euler, Matrix, Vector
-from rigs import activate, curves, evaluated, go, update
+from operating import click_bones
+from rigs import activate, curves, evaluated, go, tip_world, update
+from spiders import make_floor
 
 from addon.blender.character import character_of
 from addon.features.character.settings import character_settings
@@ -239,3 +241,58 @@ def test_a_character_that_lies_down_is_recognized(name: str) -> None:
     update()
     assert sorted(recognized(rig), key=str) == sorted(LAYOUTS[name].parts, key=str)
     assert character_of(rig).up_axis == "Y"
+
+
+@pytest.mark.parametrize("name", ["unreal 4", "genesis 9", "mmd", "character creator"])
+def test_the_whole_body_walks_and_sinks_with_its_feet(name: str) -> None:
+    """The pelvis of many characters carries nothing but the legs."""
+    rig = make_character(name)
+    floor = make_floor()
+    activate(rig)
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    legs = {end for kind, end, _ in FAMILIES[name].parts if kind == "LEG"}
+    parts = {kind: end for kind, end, _ in FAMILIES[name].parts}
+    for item in rig.fabrik.constraints:
+        if item.bone in legs:
+            item.ground.use, item.ground.source, item.ground.object = True, "OBJECT", floor
+    update()
+    moved = (*legs, parts["HEAD"], parts["ARM"])
+    before = {bone: tip_world(rig, bone, use_tail=False).z for bone in moved}
+    floor.location.z -= 0.3
+    update()
+    for bone, height in before.items():
+        assert tip_world(rig, bone, use_tail=False).z == pytest.approx(height - 0.3, abs=1e-4)
+    for item in rig.fabrik.constraints:
+        item.ground.use = False
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    body = rig.pose.bones[rig.fabrik.gaits[0].body]
+    assert body in rig.pose.bones[parts["HEAD"]].parent_recursive
+
+
+@pytest.mark.parametrize("sideways", [-0.02, 0.02, 0.03])
+@pytest.mark.parametrize(
+    ("upper", "lower", "end", "way"),
+    [("thigh_l", "calf_l", "foot_l", -1.0), ("upperarm_l", "lowerarm_l", "hand_l", 1.0)],
+)
+def test_a_joint_that_is_bent_a_little_and_rather_sideways_bends_as_a_body(
+    upper: str, lower: str, end: str, way: float, sideways: float
+) -> None:
+    """Knock-knees stand so, and arms whose elbows droop."""
+    rig = make_character("unreal 4")
+    bpy.ops.object.mode_set(mode="EDIT")
+    bone = rig.data.edit_bones[lower]
+    across = (sideways, 0.0) if end == "foot_l" else (0.0, sideways)  # Metres.
+    aside = Vector((across[0], 0.01 * way, across[1]))
+    shift = rig.matrix_world.to_3x3().inverted() @ aside
+    bone.head, bone.tail = bone.head + shift, bone.tail + shift
+    bpy.ops.object.mode_set(mode="POSE")
+    click_bones(rig, end)
+    assert bpy.ops.fabrik.limb_add(controls="EMPTY") == {"FINISHED"}
+    item = rig.fabrik.constraints[-1]
+    first, _, last = joints_of(rig, item)
+    item.target.location += 0.1 * (first - last)
+    update()
+    first, inner, last = joints_of(rig, item)
+    off = inner - 0.5 * (first + last)
+    off -= off.project(last - first)
+    assert way * off.normalized().y > 0.8

@@ -307,9 +307,9 @@ def test_taking_it_out_again_gives_the_cycle_back(onto: str, place: Place) -> No
     assert slide(rig) > 0.1
 
 
-def make_traveling() -> bpy.types.Object:
+def make_traveling(root: str = "root") -> bpy.types.Object:
     """A walk whose hips travel, as that of a capture."""
-    rig = make_cycle()
+    rig = make_cycle(root=root)
     frames = range(FIRST, LAST + 1)
     hips = rig.pose.bones["hips"]
     for frame in frames:
@@ -335,6 +335,25 @@ def test_travel_moves_from_the_hips_and_nothing_else_does(onto: str) -> None:
     for i, place in enumerate(root):  # Evenly, whatever the sway.
         assert (place - Vector((0, -STRIDE * i / CYCLE, 0))).length < 1e-3
     assert slide(rig, range(FIRST, FIRST + 2 * CYCLE + 1)) < 0.001  # It loops on.
+
+
+def test_a_pelvis_that_carries_nothing_but_legs_travels_with_the_body() -> None:
+    rig = make_traveling(root="hips")
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = rig.data.edit_bones
+    pelvis = bones.new("pelvis")
+    pelvis.parent = bones["hips"]
+    pelvis.head, pelvis.tail = pelvis.parent.head, pelvis.parent.tail
+    for side in "LR":
+        bones[f"thigh.{side}"].parent = pelvis
+    bpy.ops.object.mode_set(mode="OBJECT")
+    keyed = {path for path, _ in everything(rig)}
+    with pytest.raises(RuntimeError, match="“hips” has no parent that could travel"):
+        extract(rig, onto="ROOT")
+    extract(rig, onto="NONE")
+    assert {path for path, _ in everything(rig)} == keyed
+    still = played(rig, range(FIRST, LAST + 1), "head")
+    assert (still[-1] - still[0]).length < 1e-4
 
 
 def test_on_the_spot_a_walk_stays_a_loop_and_its_feet_bring_the_travel_back() -> None:

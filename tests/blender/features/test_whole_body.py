@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import atan2, nan, pi, radians, tau
+from math import atan2, nan, pi, radians, sin, tau
 from pathlib import Path
 from statistics import median
 from types import ModuleType, SimpleNamespace
@@ -11,6 +11,7 @@ from typing import Any
 
 import bpy
 import pytest
+from characters import make_animal
 from dragged_bodies import BODIES, head_of, make_body, tail_of, turn_between
 from layouts import Layout, classes
 from mathutils import Matrix, Quaternion, Vector
@@ -534,3 +535,35 @@ def test_two_processes_give_the_same_pose_bit_for_bit(sample: Any, tmp_path: Pat
     drag(sample, "Hand.L", Vector((0.1, -0.3, -0.2)))
     there, _ = elsewhere(blend, act, 'channels_bits(bpy.data.objects["Rig"])')
     assert there == channels_bits(sample)
+
+
+@pytest.mark.parametrize("bone", ["Head", "Hips"])
+def test_pins_of_either_piece_of_a_body_stay(empty_file: None, bone: str) -> None:
+    rig = make_animal("stag")
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones["Chest"].parent = None
+    bpy.ops.object.mode_set(mode="POSE")
+    update()
+    feet = pin_feet(rig).feet
+    before = {foot: head_of(rig, foot) for foot in (*feet, bone)}
+    way = Vector((0.05, 0.1, -0.1))
+    drag(rig, bone, way)
+    assert (head_of(rig, bone) - before[bone] - way).length < 1e-3
+    assert max((head_of(rig, foot) - before[foot]).length for foot in feet) < 1e-4
+
+
+@pytest.mark.parametrize("scale", [(1.4, 1.4, -1.4), (-1.0, 1.0, 1.0), (1.0, -1.0, 1.0)])
+@pytest.mark.parametrize("bone", ["Thigh.R", "Shoulder.R"])
+def test_pins_of_mirrored_limbs_stay(
+    empty_file: None, bone: str, scale: tuple[float, float, float]
+) -> None:
+    rig = make_animal("stag")
+    bpy.ops.object.mode_set(mode="POSE")
+    rig.pose.bones[bone].scale = scale
+    update()
+    feet = pin_feet(rig).feet
+    before = {foot: rig.pose.bones[foot].matrix.copy() for foot in feet}
+    drag(rig, "Head", Vector((0.05, 0.1, -0.1)))
+    for foot in feet:
+        assert (head_of(rig, foot) - before[foot].translation).length < 1e-4
+        assert abs(sin(0.5 * turn_between(rig, foot, before[foot]))) < 1e-3

@@ -9,8 +9,8 @@ from functools import partial
 
 import bpy
 import pytest
-from mathutils import Vector
 from inside import PLACES, count, forget, start
+from mathutils import Vector
 from rendering import rendered
 from rigs import (
     activate,
@@ -68,7 +68,9 @@ def one(rig, **settings):
     tip = rig.pose.bones[-1]
     update()
     target = evaluated(rig).pose.bones[tip.name].tail
-    add_constraint(rig, tip.name, make_empty("Left", target + Vector((0.05, 0.02, -0.05))), **settings)
+    add_constraint(
+        rig, tip.name, make_empty("Left", target + Vector((0.05, 0.02, -0.05))), **settings
+    )
 
 
 def both(rig, **settings):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from math import dist
 from typing import Final, NamedTuple
 
-from ..core.vectors import ORIGIN, Vec, cross, dot, length, sub, sum_of, unit
+from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, sub, sum_of, unit
 from .figure import LEFT, SYMMETRY_TOLERANCE, UP, Figure, Names, RestBone, body_bones, level
 from .limb_finding import Limb, is_segment, limbs_of, standing_ends
 from .naming import FACE, HAND, side_of, words_of
@@ -139,7 +139,7 @@ def _recognize(figure: Figure) -> Anatomy:
     head = _head(figure, limbs)
     limbs = [limb for limb in limbs if head not in figure.ancestry(limb.trunk)]
     trunks = [limb.trunk for limb in limbs if limb.kind == "LEG"]
-    hips = min(trunks, key=lambda i: len(figure.ancestry(i)), default=-1)
+    hips = -1 if -1 in trunks else _hindmost(figure, trunks)
     line = figure.ancestry(head) if head >= 0 else []
     # The hips may only carry the legs, beside the spine.
     shared = len([bone for bone in line if bone in figure.ancestry(hips)])
@@ -207,7 +207,7 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
     lengths = {limb: figure.reach[limb.bones[0]] for limb in limbs}
     large = [limb for limb in limbs if lengths[limb] >= LARGE_LIMB_MIN * max(lengths.values())]
     borne = [limb.trunk for limb in large if not _is_of_face(figure, limb.trunk)]
-    bone = max(borne, key=lambda i: len(figure.ancestry(i)), default=-1)
+    bone = _foremost(figure, borne)
     first = bone
     while bone >= 0 and (ahead := _ahead(figure, bone, first)):
         after = max(ahead, key=figure.count)
@@ -219,6 +219,24 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
             break
         bone = after
     return bone if bone != first else -1
+
+
+def _hindmost(figure: Figure, trunk: Sequence[int]) -> int:
+    """Return the first of some bones of a trunk, the lowest and hindmost of several pieces."""
+    lines = [figure.ancestry(i)[:-1] for i in trunk]
+    tops = [i for i, line in zip(trunk, lines, strict=True) if not {*line} & {*trunk}]
+    return min(tops, key=lambda i: _rise(figure, i), default=-1)
+
+
+def _foremost(figure: Figure, trunk: Sequence[int]) -> int:
+    """Return the last of some bones of a trunk, the highest and foremost of several pieces."""
+    above = {bone for i in trunk for bone in figure.ancestry(i)[:-1]}
+    return max({*trunk} - above, key=lambda i: _rise(figure, i), default=-1)
+
+
+def _rise(figure: Figure, bone: int) -> float:
+    """Return how far up and ahead a bone is."""
+    return dot(figure.heads[bone], add(UP, figure.front))
 
 
 def _ahead(figure: Figure, bone: int, first: int) -> list[int]:

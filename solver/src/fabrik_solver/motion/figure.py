@@ -12,7 +12,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub, sum_of, unit
-from .naming import NOT_BODY, SIDES, TRUNK, part_of, words_of
+from .naming import FRONT_OR_HIND, NOT_BODY, SIDES, TRUNK, part_of, words_of
 
 # Not Final: mypyc would take such tuples for unset when they are used.
 UP: Vec = (0.0, 0.0, 1.0)
@@ -32,8 +32,15 @@ TWIN_TOLERANCE: Final = 0.12
 ENDS: Final = {"FINGER", "FOOT", "HAND", "TOE"}
 """The parts at the ends of limbs."""
 
-LIMBS: Final = {"THIGH": "SHIN", "UPPER_ARM": "FOREARM"}
-"""The lower part of each limb by its upper part."""
+LIMBS: Final = {
+    "THIGH": "LEG",
+    "SHIN": "LEG",
+    "LEG": "LEG",
+    "UPPER_ARM": "ARM",
+    "FOREARM": "ARM",
+    "ARM": "ARM",
+}
+"""The limb of which each bone that bends is."""
 
 
 class RestBone(NamedTuple):
@@ -359,7 +366,7 @@ def body_bones(bones: Sequence[RestBone]) -> list[int]:
             root[i] = root.get(bone.parent, i)
             kept.setdefault(root[i], []).append(i)
     body: list[int] = []
-    told: set[tuple[str, int]] = set()
+    told: set[tuple[str, int, tuple[str, ...]]] = set()
     for hierarchy in sorted(kept.values(), key=len, reverse=True):
         limbs = _limbs_named([bones[i].name for i in hierarchy])
         if not body or (limbs and not limbs & told):
@@ -368,11 +375,16 @@ def body_bones(bones: Sequence[RestBone]) -> list[int]:
     return sorted(body)
 
 
-def _limbs_named(names: Sequence[str]) -> set[tuple[str, int]]:
-    """Return which limbs with an upper and a lower bone names tell, each with its side."""
-    words = [words_of(name) for name in names]
-    told = {(part_of(each), sum({SIDES[w] for w in each if w in SIDES})) for each in words}
-    return {(part, side) for part, side in told if part in LIMBS and (LIMBS[part], side) in told}
+def _limbs_named(names: Sequence[str]) -> set[tuple[str, int, tuple[str, ...]]]:
+    """Return which limbs with several bones names tell, each with its side, and front or hind."""
+    count: dict[tuple[str, int, tuple[str, ...]], int] = {}
+    for words in map(words_of, names):
+        part = part_of(words)
+        if part in LIMBS:
+            side = sum([SIDES[w] for w in words if w in SIDES])
+            key = (LIMBS[part], side, tuple([w for w in words if w in FRONT_OR_HIND]))
+            count[key] = count.get(key, 0) + 1
+    return {key for key, bones in count.items() if bones > 1}
 
 
 def level(way: Vec) -> Vec:

@@ -75,6 +75,15 @@ COMPOUNDS: Final = {
     "legs": "leg",
     "arms": "arm",
     "ears": "ear",
+    "fl": "front l",
+    "fr": "front r",
+    "rl": "rear l",
+    "rr": "rear r",
+    "lr": "rear l",
+    "bl": "back l",
+    "br": "back r",
+    "hl": "hind l",
+    "hr": "hind r",
 }
 """Words that are written as one, or shortened."""
 
@@ -107,7 +116,19 @@ LEFTS: Final = {
     "links",
     "lt",
 }
-RIGHTS: Final = {"der", "derecha", "derecho", "droite", "r", "rechts", "rgt", "ri", "right", "rt"}
+RIGHTS: Final = {
+    "der",
+    "derecha",
+    "derecho",
+    "droite",
+    "r",
+    "rechts",
+    "rf",
+    "rgt",
+    "ri",
+    "right",
+    "rt",
+}
 SIDES: Final = dict.fromkeys(LEFTS, 1) | dict.fromkeys(RIGHTS, -1)
 NOT_BODY: Final = {"ik", "pole", "ctrl", "control", "target", "mch", "drv"}
 """Words in the names of bones that are controls or mechanisms."""
@@ -208,6 +229,9 @@ PARTS: Final = (
     ("UPPER_ARM", {"humerus"}),
 )
 """The parts of limbs with their words; the first one that has a word of a name is its part."""
+
+FRONT_OR_HIND: Final = {"back", "fore", "front", "hind", "rear"}
+"""Words that tell the legs of an animal apart."""
 
 LEG_PARTS: Final = {"FOOT", "LEG", "SHIN", "THIGH", "TOE"}
 ARM_PARTS: Final = {"ARM", "FINGER", "FOREARM", "HAND", "UPPER_ARM"}
