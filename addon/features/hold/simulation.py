@@ -13,7 +13,7 @@ from ..simulation.digest import Source
 from .events import Event, events_of
 from .held import HeldBone
 from .record import OWNER, Kept, packed
-from .settings import holds_of
+from .settings import holds_of, signed
 
 
 class HoldSimulation:
@@ -36,9 +36,13 @@ class HoldSimulation:
 
     def inputs(self) -> object:
         """Return the events, whether each holder is the world, and how long events blend."""
-        kinds = [[one.kind for one in hold.holders] for hold in holds_of(self._armature)]
-        events = [[tuple(event) for event in events] for events in self._events]
-        return events, kinds, [hold.blend for hold in holds_of(self._armature)]
+        own = holds_of(self._armature)
+        kinds = [[one.kind for one in hold.holders] for hold in own]
+        events = [
+            [(event.frame, signed(hold, event.holder)) for event in events]
+            for hold, events in zip(own, self._events, strict=True)
+        ]
+        return events, kinds, [hold.blend for hold in own]
 
     def sources(self) -> list[Source]:
         """Return what is held and what ever holds it, and the same of all other holds.
@@ -52,7 +56,8 @@ class HoldSimulation:
             points = [Point(bone.rig.object, bone.rig, bone.bone), *bone.holders]
             for point in filter(None, points):
                 found.setdefault((point.uid, point.bone), point)
-        return [*found.values()] or [self._armature]
+        carried = [ob for bone in bones for ob in bone.channels_of()]
+        return [*found.values(), *carried] or [self._armature]
 
     def start(self, snapshot: SolvedScene) -> None:
         """Start without any event."""

@@ -238,6 +238,7 @@ def moved(a: tuple[Vector, Vector], b: tuple[Vector, Vector]) -> tuple[float, fl
 def test_nothing_moves_at_an_event(seed: int) -> None:
     chance, blend = random.Random(seed), 4.0 * (seed % 3)
     rig, bone, holders = make_random(chance)
+    counts = random.Random(seed)
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 60
     activate(rig)
     bpy.ops.object.mode_set(mode="POSE")
@@ -258,7 +259,8 @@ def test_nothing_moves_at_an_event(seed: int) -> None:
                 continue
             if by is None and any(e.frame <= frame for e in _events(rig)) and last is None:
                 by = holders[0]
-            editing.hold([held], editing.Holder(*by) if by else editing.Holder(), frame)
+            by_what = editing.Holder(*by) if by else editing.Holder()
+            editing.hold([held], by_what, frame, counts.choice((True, False, None)))
             last = by
             if holds_of(rig)[0].blend != blend:
                 holds_of(rig)[0].blend = blend
@@ -482,16 +484,106 @@ def test_what_is_held_is_moved_within_its_holder() -> None:
 
 
 @pytest.mark.parametrize("moves", [0.0, 1.0])
-def test_that_keys_of_its_own_move_it_within_the_holder_is_said(
+def test_keys_that_a_control_has_do_not_move_it_within_its_holder(
     moves: float, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """On a capture, each frame is keyed: the hand would leave what holds it without a word."""
-    make_arm(moves=moves), make_cup()
+    """On a capture, each frame is keyed: the hand would leave what holds it."""
+    rig, _ = make_arm(moves=moves), make_cup()
     go(20)
+    before = world(rig, "IK")
     hold(constraint="Hand", holder="Cup")
     said = capfd.readouterr().out
-    assert ("its own keys after that move it" in said) == bool(moves)
-    assert ("“Cup” holds “IK”" in said) != bool(moves)
+    assert ("own keys do not count until it is released" in said) == bool(moves)
+    assert holds_of(rig)[0].holders[0].use_animation != bool(moves)
+    for frame in (20, 33.5, 90, -5, 300, 60):
+        go(frame)
+        assert (apart(before, world(rig, "IK")) < 1e-6) == (frame >= 20 or not moves)
+
+
+def test_keys_that_a_control_gets_while_it_is_held_count() -> None:
+    rig, _ = make_arm(until=20), make_cup()
+    go(20)
+    hold(constraint="Hand", holder="Cup")
+    before = world(rig, "IK").translation
+    control = rig.pose.bones["IK"]
+    control.location.x += 0.1
+    control.keyframe_insert("location", frame=40)
+    go(40)
+    assert (world(rig, "IK").translation - before).length == pytest.approx(0.1, abs=1e-5)
+
+
+def test_whether_own_keys_count_is_chosen() -> None:
+    rig, _ = make_arm(), make_cup()
+    go(20)
+    before = world(rig, "IK")
+    hold(constraint="Hand", holder="Cup", use_animation=True)
+    assert shown_holds(rig)[0].holder.use_animation
+    go(60)
+    assert apart(before, world(rig, "IK")) > 0.01
+    # Handed over to the same, within which they do not count from there on.
+    moved = world(rig, "IK")
+    hold(constraint="Hand", holder="Cup", use_animation=False)
+    for frame in (60, 80):
+        go(frame)
+        assert apart(moved, world(rig, "IK")) < 1e-6
+    (first, second) = shown_holds(rig)
+    assert (first.holder.use_animation, second.holder.use_animation) == (True, False)
+    second.holder.use_animation = True
+    update()
+    assert "outdated" in holds_of(rig)[0].message
+    assert apart(moved, world(rig, "IK")) < 1e-6
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert holds_of(rig)[0].message == ""
+    assert apart(moved, world(rig, "IK")) > 0.01
+    go(60)
+    assert apart(moved, world(rig, "IK")) < 1e-6
+
+
+def test_own_keys_count_again_after_the_release_and_nothing_moves_at_it() -> None:
+    rig, cup = make_arm(), make_cup()
+    go(20)
+    hold(constraint="Hand", holder="Cup")
+    go(60)
+    before = world(rig, "IK")
+    release(constraint="Hand")
+    assert apart(before, world(rig, "IK")) < 1e-6
+    go(90)
+    assert apart(before, world(rig, "IK")) > 0.01
+    # Retimed, it is released where it is held there.
+    (curve,) = (c for c in curves(rig) if c.data_path.endswith(".holder"))
+    curve.keyframe_points[1].co.x = 50
+    curve.update()
+    rig.update_tag()
+    update()
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    for frame in (50, 35):
+        go(frame)
+        assert apart(before, world(rig, "IK")) < 1e-6
+    assert bpy.ops.fabrik.hold_remove(armature="Rig", index=0) == {"FINISHED"}
+    free = [shown_bone(frame, rig, "IK") for frame in (35, 90)]
+    go(35)
+    assert apart(free[0], rig.matrix_world @ rig.pose.bones["IK"].matrix) < 1e-6
+
+
+def shown_bone(frame: float, rig: Any, bone: str) -> Matrix:
+    go(frame)
+    return world(rig, bone)
+
+
+def test_a_keyed_prop_that_is_picked_up_stays_in_the_hand() -> None:
+    rig, cup = make_arm(), make_cup()
+    for frame, x in ((1, 0.0), (50, 0.4), (80, -0.2)):
+        cup.location.x = x
+        cup.keyframe_insert("location", frame=frame)
+    go(20)
+    enter_pose_mode(rig)
+    click_bone(rig, "Hand")
+    cup.select_set(True)
+    assert bpy.ops.fabrik.pick_up() == {"FINISHED"}
+    in_hand = world(rig, "Hand").inverted() @ world(cup)
+    for frame in (21, 50, 79):
+        go(frame)
+        assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 2e-6
 
 
 def test_holding_again_by_the_same_is_refused_and_releasing_twice_as_well() -> None:
@@ -907,7 +999,7 @@ def test_a_foot_that_is_held_is_not_locked_to_the_ground() -> None:
         return (tip - world(item.target).translation).length
 
     go(10)
-    hold(constraint=item.name, holder="Board")
+    hold(constraint=item.name, holder="Board", use_animation=True)
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
     assert max(map(off, range(12, 40, 4))) < 2e-3
     for chain in planner.current().chains:
