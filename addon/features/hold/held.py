@@ -8,8 +8,8 @@ with frames in world space, that of the holder without its scale: an object that
 slide through it otherwise, if the hand is scaled, as it hangs on a bone that may be far from it.
 ``local`` are the bone's own channels, so that it can be moved and keyed
 within what holds it; where these do not count, as those of a capture, it is constant. An object
-that a bone carries has its channels below that, which goes against them then. The offset is constant from one event to the next, and such that nothing moves
-at the event:
+that a bone carries has its channels below that, which goes against them then. The offset is
+constant from one event to the next, and such that nothing moves at the event:
 
     offset = holder(f)⁻¹ · world(f) · local(f)⁻¹
 

@@ -94,22 +94,23 @@ class Taking(Holding):
 
     use_animation: bool = defined(
         "Own Animation",
-        "Let keys of what is held move it within what holds it. If this is not chosen, those count "
-        "that it gets later, but not those that it has",
+        "Let keys of what is held move it within what holds it. Off by default where it already "
+        "has keys that would",
         default=True,
         options={"SKIP_SAVE"},
     )
 
     def take(self, held: list[Held], holder: Holder, frame: float) -> str:
         """Add the events; return a message that says if own keys do not count, else nothing."""
-        chosen = self.use_animation if self.properties.is_property_set("use_animation") else None
+        is_chosen = cast(Any, self).properties.is_property_set("use_animation")
+        chosen = self.use_animation if is_chosen else None
         # The redo panel shows what was found.
         self.use_animation = editing.hold(held, holder, frame, chosen)
         if self.use_animation:
             return ""
         return msg(
-            "“{holder}” holds “{bone}” from frame {frame:g} on, whose own keys do not count until "
-            "it is released: to let them, enable Own Animation",
+            "“{holder}” holds “{bone}” from frame {frame:g} on, and its own keys do not count "
+            "meanwhile: to let them, enable Own Animation",
             holder=_name(holder),
             bone=_names(held),
             frame=frame,
