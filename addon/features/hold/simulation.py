@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import bpy
 
 from ...blender.keying import NEAR
 from ...blender.skeleton import Point
+from ...editing.playing import frame_of
 from ...frame.solved_scene import SolvedScene
 from ...plan import planner
 from ..simulation import history
@@ -32,7 +35,9 @@ class HoldSimulation:
         self._armature = armature
         self._kept: Kept = {}
         self._events = [events_of(armature, i) for i in range(len(holds_of(armature)))]
-        self.moments = sorted({one.frame for events in self._events for one in events})
+        scene = cast(bpy.types.Scene, bpy.context.scene)
+        times = {one.frame for events in self._events for one in events}
+        self.moments = [frame_of(scene, time) for time in sorted(times)]
 
     def inputs(self) -> object:
         """Return the events, whether each holder is the world, and how long events blend."""
