@@ -148,7 +148,7 @@ class HeldBones(UnitPlan):
                         space = frame_in(space, undone) if record.is_fixed else space
                         earlier = frame_in(earlier, undone) if record.was_fixed else earlier
                     rotation, location = held_channels(
-                        bone, local, parent, to_armature, space, earlier, held.share
+                        bone, local, parent, to_armature, space, earlier, held.share, held.carried
                     )
                 except ValueError:
                     continue  # It or its parent has zero scale.

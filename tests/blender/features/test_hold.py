@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from math import atan2, sin
 from pathlib import Path
 from typing import Any
@@ -32,12 +33,14 @@ from rigs import (
 from spiders import make_floor, make_spider, select, tips
 from walkers import flat, walker_on
 
+from addon.blender.skeleton import matrix_frame
 from addon.features.hold import editing
 from addon.features.hold.events import events_of
 from addon.features.hold.listing import shown_holds
 from addon.features.hold.panel import bars_of, lines_of
 from addon.features.hold.settings import holds_of
 from addon.plan import planner
+from fabrik_solver.core.holding import rigid
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -79,6 +82,18 @@ def make_arm(name: str = "Rig", x: float = 0.2, moves: float = 1.0, until: int =
 def make_cup(name: str = "Cup", at: tuple[float, float, float] = (0.0, -0.5, 1.1)) -> Any:
     cup = make_empty(name, location=at)
     cup.rotation_euler = (0.1, 0.2, 0.3)
+    update()
+    return cup
+
+
+def make_keyed_cup() -> Any:
+    """A cup that has keys of its own, which do not count while it is held."""
+    cup = make_cup()
+    chance = random.Random(2)
+    for frame in range(1, LAST, 9):
+        cup.location.x, cup.rotation_euler.y = chance.uniform(-0.3, 0.3), chance.uniform(-1.0, 1.0)
+        cup.keyframe_insert("location", frame=frame)
+        cup.keyframe_insert("rotation_euler", frame=frame)
     update()
     return cup
 
@@ -582,11 +597,65 @@ def shown_bone(frame: float, rig: Any, bone: str) -> Matrix:
     return world(rig, bone)
 
 
+def seen_by(holder: tuple[Any, str] | None, ob: Any) -> Vector:
+    """Return where an object is for what holds it, whose scale and shear do not count."""
+    if holder is None:
+        return world(ob).translation
+    (axes, place) = rigid(matrix_frame(world(*holder)))
+    turn = Matrix((axes[:3], axes[3:6], axes[6:])).transposed()
+    return turn @ (world(ob).translation - Vector(place))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_an_object_with_keys_stays_in_what_holds_it(seed: int) -> None:
+    """Whatever it hangs on, in scenes that remap time as well."""
+    chance, blend = random.Random(seed), 2.0 * (seed in (1, 2))
+    rig, _, holders = make_random(chance)
+    ob = make_empty("Prop")
+    ob.rotation_mode = chance.choice(("QUATERNION", "XYZ", "AXIS_ANGLE"))
+    ob.delta_location, ob.delta_rotation_euler = (0.1, 0.2, 0.3), (0.3, 0.2, 0.1)
+    ob.parent = (None, bpy.data.objects["Empty0"], rig)[seed % 3]
+    if ob.parent == rig:
+        ob.parent_type, ob.parent_bone = "BONE", "Mid"
+    for frame in range(1, 120, 4):
+        ob.scale = [chance.uniform(0.8, 1.2)] * 3
+        for name in ("location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle"):
+            setattr(ob, name, [chance.uniform(-1.0, 1.0) for _ in getattr(ob, name)])
+            ob.keyframe_insert(name, frame=frame)
+        ob.keyframe_insert("scale", frame=frame)
+    if seed == 5:  # What Blender alone can compute is read after it has.
+        ob.driver_add("location", 0).driver.expression = "0.01 * frame"
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, 60
+    if seed in (3, 6):
+        scene.render.frame_map_old, scene.render.frame_map_new = 100, 50
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    update()
+    # An object cannot be held by what carries it.
+    by = [(holders[0][0], "Mid"), None, (holders[0][0], "Free")]
+    frames = sorted(chance.sample(range(5, 50, 5), 3))
+    for frame, holder in zip(frames, by, strict=True):
+        go(frame)
+        before = world(ob)
+        time = scene.frame_current_final
+        editing.hold([editing.Held(ob, "")], editing.Holder(*holder or ()), time)
+        hold_of(ob).blend = blend
+        update()
+        assert (before.translation - world(ob).translation).length < 1e-6
+    assert not any(one.use_animation for one in hold_of(ob).holders)
+    activate(ob.parent)
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    for frame, end, holder in zip(frames, [*frames[1:], 60], by, strict=True):
+        go(frame + blend)
+        there = seen_by(holder, ob)
+        for between in (frame + blend + 0.5, 0.5 * (frame + blend + end), end - 0.1):
+            go(between)
+            assert (seen_by(holder, ob) - there).length < 3e-6
+
+
 def test_a_keyed_prop_that_is_picked_up_stays_in_the_hand() -> None:
-    rig, cup = make_arm(), make_cup()
-    for frame, x in ((1, 0.0), (50, 0.4), (80, -0.2)):
-        cup.location.x = x
-        cup.keyframe_insert("location", frame=frame)
+    rig, cup = make_arm(), make_keyed_cup()
     go(20)
     enter_pose_mode(rig)
     click_bone(rig, "Hand")
@@ -596,6 +665,54 @@ def test_a_keyed_prop_that_is_picked_up_stays_in_the_hand() -> None:
     for frame in (21, 50, 79):
         go(frame)
         assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 2e-6
+    # Out of sight its channels are not evaluated, and what hangs on the hand does not move.
+    cup.hide_viewport = True
+    update()
+    for frame in (30, 60):
+        go(frame)
+        cup.hide_viewport = False
+        update()
+        assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 2e-6
+        cup.hide_viewport = True
+        update()
+
+
+def test_holds_of_what_is_keyed_are_baked_and_removed_without_a_trace() -> None:
+    rig, cup = make_arm(), make_keyed_cup()
+    free = [shown_at(frame, cup) for frame in (10, 40, 90)]
+    go(20)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    hold(constraint="Hand")
+    go(60)
+    release(object="Cup")
+    armature = cup.parent.name
+    assert bpy.ops.fabrik.hold_remove(armature=armature, index=0) == {"FINISHED"}
+    assert cup.parent is None
+    for frame, before in zip((10, 40, 90), free, strict=True):
+        assert apart(before, shown_at(frame, cup)) < 1e-6
+    go(20)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    held = [shown_at(frame, cup) for frame in (10, 40, 90)]
+    activate(rig)
+    assert bpy.ops.fabrik.hold_bake() == {"FINISHED"}
+    for frame, before in zip((10, 40, 90), held, strict=True):
+        assert apart(before, shown_at(frame, cup)) < 3e-6
+
+
+def test_holds_are_baked_where_the_scene_remaps_time() -> None:
+    rig, cup = make_arm(until=40), make_cup()
+    scene = bpy.context.scene
+    scene.frame_end, scene.render.frame_map_old, scene.render.frame_map_new = 20, 100, 50
+    go(5)
+    before = world(cup)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    assert apart(before, world(cup)) < 1e-6
+    held = [shown_at(frame, cup) for frame in (3, 10, 19)]
+    assert apart(held[0], held[2]) > 0.01
+    activate(rig)
+    assert bpy.ops.fabrik.hold_bake() == {"FINISHED"}
+    for frame, there in zip((3, 10, 19), held, strict=True):
+        assert apart(there, shown_at(frame, cup)) < 3e-6
 
 
 def test_holding_again_by_the_same_is_refused_and_releasing_twice_as_well() -> None:
@@ -659,9 +776,12 @@ def test_removing_a_hold_gives_back_what_was_there() -> None:
 # The same bits always
 
 
-def test_a_frame_is_the_same_whichever_way_it_was_reached(tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [make_cup, make_keyed_cup])
+def test_a_frame_is_the_same_whichever_way_it_was_reached(
+    make: Callable[[], Any], tmp_path: Path
+) -> None:
     left, _ = make_arm("Left", 0.2, 0.5), make_arm("Right", -0.2, 0.5)
-    cup = make_cup()
+    cup = make()
     activate(left)
     bpy.ops.object.mode_set(mode="POSE")
     for frame, bone in ((10, "Left"), (40, "Right"), (70, "Left")):
@@ -685,8 +805,9 @@ def test_a_frame_is_the_same_whichever_way_it_was_reached(tmp_path: Path) -> Non
     assert seen == [expected[frame] for frame in frames[::-1]]
 
 
-def test_a_render_shows_what_the_viewport_shows() -> None:
-    rig, cup = make_arm(), make_cup()
+@pytest.mark.parametrize("make", [make_cup, make_keyed_cup])
+def test_a_render_shows_what_the_viewport_shows(make: Callable[[], Any]) -> None:
+    rig, cup = make_arm(), make()
     go(20)
     hold(object="Cup", holder="Rig", bone="Hand")
     go(50)
@@ -1111,9 +1232,12 @@ def test_what_is_appended_is_held_as_it_was(tmp_path: Path) -> None:
         assert pose_bits(rig) + world_bits(cup) == bits
 
 
-def test_a_frame_takes_two_evaluations_at_most(evaluations: list[float]) -> None:
+@pytest.mark.parametrize("make", [make_cup, make_keyed_cup])
+def test_a_frame_takes_two_evaluations_at_most(
+    make: Callable[[], Any], evaluations: list[float]
+) -> None:
     left, _ = make_arm("Left", 0.2, 0.5), make_arm("Right", -0.2, 0.5)
-    make_cup()
+    make()
     activate(left)
     bpy.ops.object.mode_set(mode="POSE")
     for frame, by in ((10, "Left"), (40, "Right")):
