@@ -44,7 +44,7 @@ from .carrier import carrier_of
 from .events import Event
 from .problems import connected, removed
 from .record import UNHELD, Recorded, Records
-from .settings import WORLD, FabrikHold, holds_of
+from .settings import WORLD, holds_of
 
 
 class HeldInput(NamedTuple):
@@ -307,11 +307,6 @@ class HeldBone(PrePassBone):
         return WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent)
 
 
-def fixed_of(hold: FabrikHold) -> frozenset[int]:
-    """Return the numbers of what holds a bone within which own channels do not count."""
-    return frozenset(i for i, one in enumerate(hold.holders, 1) if not one.use_animation)
-
-
 def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]:
     """Yield the bones of an armature that are held, and tell the chains whose targets are."""
     kept = {rig.object: Records(rig.object)}
@@ -335,15 +330,19 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
                     holders.append(Point(one.object))
         except ProblemError:
             continue  # The list says why (see `status`).
+        records = kept[rig.object]
+        fixed = frozenset(i for i, one in enumerate(hold.holders, 1) if not one.use_animation)
+        # What was chosen since then counts once it is simulated.
+        was_fixed = any(one.is_fixed for one in records.of(index))
         yield HeldBone(
             rig,
             bone,
             [],
             index=index,
             holders=holders,
-            fixed=(fixed := fixed_of(hold)),
-            prop=hold.prop if fixed else None,
-            records=kept[rig.object],
+            fixed=fixed,
+            prop=hold.prop if fixed or was_fixed else None,
+            records=records,
             is_blended=hold.blend > 0.0,
         )
 

@@ -665,6 +665,15 @@ def test_a_keyed_prop_that_is_picked_up_stays_in_the_hand() -> None:
     for frame in (21, 50, 79):
         go(frame)
         assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 2e-6
+    # Chosen anew, it stays as it was recorded until it is simulated.
+    holder = hold_of(cup).holders[0]
+    for use_animation in (True, False):
+        holder.use_animation = use_animation
+        update()
+        assert "outdated" in hold_of(cup).message or not use_animation
+        for frame in (21, 79):
+            go(frame)
+            assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 2e-6
     # Out of sight its channels are not evaluated, and what hangs on the hand does not move.
     cup.hide_viewport = True
     update()
