@@ -50,6 +50,11 @@ def play(
     return results
 
 
+def frame_of(scene: bpy.types.Scene, time: float) -> float:
+    """Return the frame of a scene at which keys at a time count, which it may remap."""
+    return time * scene.render.frame_map_new / scene.render.frame_map_old
+
+
 def go_to(frame: float) -> None:
     """Set the current frame of the scene, including its subframe."""
     scene = cast(bpy.types.Scene, bpy.context.scene)

@@ -355,6 +355,10 @@ class SolvedScene:
             self.worlds[uid] = self._carried_world(ob, uid) if world is None else world
         return self.worlds[uid]
 
+    def basis(self, ob: bpy.types.Object, uid: int) -> Frame:
+        """Return the frame of an object in the space of its parent, if it has one."""
+        return self.snapshot.basis(ob, uid)
+
     def lift(self, chain: ChainPlan, tie: Tie) -> Vec:
         """Return how far a target or pole goes along with the body of a chain, in world space."""
         lifts = self.poses[chain.rig.uid].lifts

@@ -146,6 +146,10 @@ class Snapshot(Protocol):
         """Return the frame in world space of an object with the session UID ``uid``."""
         ...
 
+    def basis(self, ob: bpy.types.Object, uid: int) -> Frame:
+        """Return the frame of an object in the space of its parent, if it has one."""
+        ...
+
     def lift(self, chain: ChainPlan, tie: Tie) -> Vec:
         """Return how far a target or pole goes along with the body of a chain, in world space."""
         ...
@@ -390,6 +394,10 @@ class UnitPlan:
     def state_at(self, _time: float) -> int:
         """Return the state that it is in at a frame, if what it needs changes over time."""
         return 0
+
+    def channels_of(self) -> Sequence[bpy.types.Object]:
+        """Return objects of which it reads the channels alone, whatever they hang on."""
+        return ()
 
 
 class UnitPart(UnitPlan):

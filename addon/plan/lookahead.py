@@ -160,6 +160,7 @@ class _DependencyWalk:
         starts: list[Node] = []
         for unit in units:
             found.append(unit.is_known_ahead and self._knows_writing(unit.rig))
+            found += [self._knows_object(ob) for ob in unit.channels_of()]
             starts += [node_at(point) for points in unit.needs_by_state() for point in points]
             if not unit.members:  # A pre-pass bone, whose chains are units of their own.
                 starts.append((unit.rig.object, unit.bones[0]))

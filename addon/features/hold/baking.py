@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import floor
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -13,7 +14,7 @@ from ...blender.errors import ProblemError
 from ...blender.keying import set_keys
 from ...blender.rotation import channel_of, channel_values, continuous, mode_of
 from ...blender.skeleton import vector
-from ...editing.playing import finish, play, returning
+from ...editing.playing import finish, frame_of, play, returning
 from ...plan import planner
 from .editing import Held, remove
 from .events import events_of
@@ -46,7 +47,8 @@ def bake(
     if not starts:
         raise ProblemError("Nothing is held: there is nothing to bake")
     things = [_thing(*one) for one in moved]
-    frames = list(range(min(scene.frame_start, int(min(starts))), scene.frame_end + 1))
+    start = min(scene.frame_start, floor(frame_of(scene, min(starts))))
+    frames = list(range(start, scene.frame_end + 1))
     depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
     with returning(scene, layer):
         shown = finish(play(scene, frames, lambda _: [_world(depsgraph, one) for one in things]))
@@ -93,18 +95,23 @@ def _key(
 ) -> None:
     """Key things where they were shown, those first that others follow."""
     for place, thing in enumerate(things):
-        poses: list[list[Matrix]] = finish(
-            play(scene, frames, lambda _, thing=thing: [_space_of(layer, thing)])
+        poses: list[tuple[float, Matrix]] = finish(
+            play(
+                scene,
+                frames,
+                lambda _, thing=thing: (scene.frame_current_final, _space_of(layer, thing)),
+            )
         )
         rows = [
             _channels(_owner(thing), space.inverted_safe() @ worlds[place])
-            for (space,), worlds in zip(poses, shown, strict=True)
+            for (_, space), worlds in zip(poses, shown, strict=True)
         ]
         mode = mode_of(_owner(thing))
         name, _ = channel_of(mode)
         places, turns = zip(*rows, strict=True)
-        set_keys(_owner(thing), "location", frames, [*zip(*places, strict=True)])
-        set_keys(_owner(thing), name, frames, [*zip(*continuous(mode, turns), strict=True)])
+        times = [time for time, _ in poses]  # The frames, unless the scene remaps time.
+        set_keys(_owner(thing), "location", times, [*zip(*places, strict=True)])
+        set_keys(_owner(thing), name, times, [*zip(*continuous(mode, turns), strict=True)])
 
 
 def _space_of(layer: bpy.types.ViewLayer, thing: Held) -> Matrix:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from math import inf
+from typing import Any, NamedTuple, cast
 
 import bpy
 
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
+from ...blender.keying import NEAR
 from ...blender.rotation import ALL_CHANNELS
 from ...editing.constraints import changed, remove_from
 from ...editing.playing import finish
@@ -28,7 +30,7 @@ from .events import (
     set_keys,
 )
 from .problems import connected, missing
-from .settings import BONE, WORLD, FabrikHold, holds_of
+from .settings import BONE, WORLD, FabrikHold, FabrikHolder, holds_of, signed
 from .status import cycle_message
 
 
@@ -89,8 +91,21 @@ def find_hold(held: Held) -> tuple[bpy.types.Object, int] | None:
     return None
 
 
-def hold(several: Sequence[Held], holder: Holder, frame: float) -> None:
+def hold(
+    several: Sequence[Held], holder: Holder, frame: float, is_moved: bool | None = None
+) -> bool:
     """Let something hold bones or objects from a frame on.
+
+    Args:
+        several: What is held.
+        holder: What holds it.
+        frame: The frame.
+        is_moved: Whether own animation moves what is held within what holds it. None lets that of
+            a bone or object count that has none there yet: what it gets later is meant for there,
+            but what it has, such as a capture, was made without what holds it.
+
+    Returns:
+        Whether own animation counts of all of them.
 
     Raises:
         ProblemError: If that is impossible for one of them; nothing has changed then.
@@ -101,7 +116,8 @@ def hold(several: Sequence[Held], holder: Holder, frame: float) -> None:
     keys = [keys_of(*one) if one is not None else [] for one in known]
     try:
         armatures = [
-            _add_event(held, holder, one, frame) for held, one in zip(several, known, strict=True)
+            _add_event(held, holder, one, frame, is_moved)
+            for held, one in zip(several, known, strict=True)
         ]
         _simulate(armatures)
         _refuse_cycle(several, holder, frame)
@@ -109,31 +125,57 @@ def hold(several: Sequence[Held], holder: Holder, frame: float) -> None:
         for held, one, before in zip(several, known, keys, strict=True):
             _take_back(held, one, before)
         raise
+    found = [find_hold(held) for held in several]
+    return all(_is_moved_at(*one, frame) for one in found if one is not None)
+
+
+def _is_moved_at(armature: bpy.types.Object, index: int, frame: float) -> bool:
+    number = holder_at(events_of(armature, index), frame)
+    return signed(holds_of(armature)[index], number) == number
 
 
 def _add_event(
-    held: Held, holder: Holder, known: tuple[bpy.types.Object, int] | None, frame: float
+    held: Held,
+    holder: Holder,
+    known: tuple[bpy.types.Object, int] | None,
+    frame: float,
+    is_moved: bool | None,
 ) -> bpy.types.Object:
     """Key that something holds a bone or object; return the armature of the hold."""
     armature, index = known or _new_hold(held)
-    number = _number_of(holds_of(armature)[index], holder)
-    if holder_at(events_of(armature, index), frame) == number:
+    item, events = holds_of(armature)[index], events_of(armature, index)
+    now = holder_at(events, frame)
+    if is_moved is None:
+        until = next((one.frame for one in events if one.frame > frame + NEAR), inf)
+        # Held by the same already it stays as it was, which is refused below.
+        is_held = now > 0 and _is(item.holders[now - 1], holder)
+        is_moved = signed(item, now) >= 0 if is_held else not _moves_by_itself(held, frame, until)
+    number = _number_of(item, holder, is_moved)
+    if now == number:
         raise ProblemError("“{bone}” is held by that already at this frame", bone=held.name)
     set_event(armature, index, frame, number)
     return armature
 
 
-def moves_by_itself_after(held: Held, frame: float) -> bool:
-    """Return whether keys of its own move a bone or object after a frame, within what holds it."""
+def _moves_by_itself(held: Held, start: float, end: float) -> bool:
+    """Return whether F-curves of its own move a bone or object from one frame to another."""
     bone = pose_bones(held.object)[held.bone] if held.bone else None
-    start = f"{bone.path_from_id()}." if bone else ""
-    for name, size in ALL_CHANNELS:
-        for curves in animation.curves_of(held.object, start + name, size, everywhere=False):
-            for curve in curves.values():
-                later = [key.co.y for key in curve.keyframe_points if key.co.x > frame]
-                if any(value != curve.evaluate(frame) for value in later):
-                    return True
-    return False
+    path = f"{bone.path_from_id()}." if bone else ""
+    return any(
+        _changes(curve, start, end)
+        for name, size in ALL_CHANNELS
+        for curves in animation.curves_of(held.object, path + name, size, everywhere=False)
+        for curve in curves.values()
+    )
+
+
+def _changes(curve: Any, start: float, end: float) -> bool:
+    """Return whether an F-curve has another value at its keys in a range, or at the end of that."""
+    keys = [key.co.x for key in curve.keyframe_points]
+    # Modifiers and a line go on after the last key.
+    last = min(end, max([*keys, start]) + 1.0)
+    value = curve.evaluate(start)
+    return any(curve.evaluate(at) != value for at in (*keys, last) if start < at <= last)
 
 
 def release(several: Sequence[Held], frame: float) -> None:
@@ -205,15 +247,21 @@ def _new_hold(held: Held) -> tuple[bpy.types.Object, int]:
     return armature, index
 
 
-def _number_of(item: FabrikHold, holder: Holder) -> int:
+def _number_of(item: FabrikHold, holder: Holder, is_moved: bool) -> int:
     """Return the number of a holder of a hold, which is added if it is new."""
-    kind = WORLD if holder.object is None else BONE
     for i, one in enumerate(item.holders):
-        if (one.kind, one.object, one.bone) == (kind, holder.object, holder.bone):
+        if _is(one, holder) and one.use_animation == is_moved:
             return i + 1
     new = item.holders.add()
-    new.kind, new.object, new.bone = kind, holder.object, holder.bone
+    new.kind = WORLD if holder.object is None else BONE
+    new.object, new.bone, new.use_animation = holder.object, holder.bone, is_moved
     return len(item.holders)
+
+
+def _is(one: FabrikHolder, holder: Holder) -> bool:
+    """Return whether an item of the list is of a holder."""
+    kind = WORLD if holder.object is None else BONE
+    return (one.kind, one.object, one.bone) == (kind, holder.object, holder.bone)
 
 
 def _simulate(armatures: Sequence[bpy.types.Object]) -> None:

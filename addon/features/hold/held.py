@@ -7,8 +7,9 @@ While something holds a bone, the bone goes along with that instead of its own p
 with frames in world space, that of the holder without its scale: an object that a hand holds would
 slide through it otherwise, if the hand is scaled, as it hangs on a bone that may be far from it.
 ``local`` are the bone's own channels, so that it can be moved and keyed
-within what holds it. The offset is constant from one event to the next, and such that nothing moves
-at the event:
+within what holds it; where these do not count, as those of a capture, it is constant. An object
+that a bone carries has its channels below that, which goes against them then. The offset is
+constant from one event to the next, and such that nothing moves at the event:
 
     offset = holder(f)⁻¹ · world(f) · local(f)⁻¹
 
@@ -55,6 +56,8 @@ class HeldInput(NamedTuple):
         holder: The frame of what holds it, in world space.
         before: The same of what held it before, while the event blends.
         share: The share of the first in its pose then.
+        carried: The frame of the object that it carries, in its own space, if its channels do not
+            count.
     """
 
     record: Recorded
@@ -62,6 +65,7 @@ class HeldInput(NamedTuple):
     holder: Frame = WHOLE
     before: Frame = WHOLE
     share: float = 1.0
+    carried: Frame = WHOLE
 
 
 NOT_YET = HeldInput(UNHELD)
@@ -134,15 +138,20 @@ class HeldBones(UnitPlan):
             rotation, location = local.rotation, local.location
             # Before its first event it is where it is, and the frame counts as solved.
             if held.record is not UNHELD:
-                space = frame_in(held.holder, held.record.offset)
-                earlier = frame_in(held.before, held.record.left)
-                bone, parent = self.rig.bone(hold.bone), held.parent
+                record, bone, parent = held.record, self.rig.bone(hold.bone), held.parent
+                space = frame_in(held.holder, record.offset)
+                earlier = frame_in(held.before, record.left)
                 try:
+                    if record.is_fixed or record.was_fixed:
+                        own = frame_in(own_frame(bone, local, parent), held.carried)
+                        undone = inverse(own)
+                        space = frame_in(space, undone) if record.is_fixed else space
+                        earlier = frame_in(earlier, undone) if record.was_fixed else earlier
                     rotation, location = held_channels(
-                        bone, local, parent, to_armature, space, earlier, held.share
+                        bone, local, parent, to_armature, space, earlier, held.share, held.carried
                     )
                 except ValueError:
-                    continue  # Its parent has zero scale.
+                    continue  # It or its parent has zero scale.
                 if is_far(location):
                     continue
             rotations += rotation
@@ -157,6 +166,8 @@ class HeldBone(PrePassBone):
     Attributes:
         index: Its place in the list of holds.
         holders: The points that hold it, None for the world.
+        fixed: The numbers of those within which own channels do not count.
+        prop: The object that it carries, if its channels ever do not count.
         records: Its offsets and those of the other holds of the armature, by event.
         is_blended: Whether its events blend.
     """
@@ -166,6 +177,8 @@ class HeldBone(PrePassBone):
 
     index: int = field(kw_only=True)
     holders: Sequence[Point | None] = field(kw_only=True)
+    fixed: frozenset[int] = field(kw_only=True)
+    prop: bpy.types.Object | None = field(kw_only=True)
     records: Records = field(kw_only=True)
     is_blended: bool = field(default=False, kw_only=True)
 
@@ -177,11 +190,16 @@ class HeldBone(PrePassBone):
         by_holder = [[], *([] if one is None else [one] for one in self.holders)]
         before = by_holder if self.is_blended else by_holder[:1]
         self.states = [[*earlier, *now] for earlier in before for now in by_holder]
-        self.watched = [*dict.fromkeys(one.object for one in self.holders if one is not None)]
+        holding = [one.object for one in self.holders if one is not None]
+        self.watched = [*dict.fromkeys((*holding, *self.channels_of()))]
 
     def needs(self) -> list[Point]:
         """Return the points that it needs in each of its states: none but its parent."""
         return []
+
+    def channels_of(self) -> Sequence[bpy.types.Object]:
+        """Return the object that it carries, if it goes against the channels of that."""
+        return () if self.prop is None else (self.prop,)
 
     def state_at(self, time: float) -> int:
         """Return its state at a frame: what holds it, and what did before if it is blended."""
@@ -201,11 +219,12 @@ class HeldBone(PrePassBone):
         if record is UNHELD:
             return NOT_YET if self.records.of(self.index) else None
         parent, holder = self._parent(snapshot), self._holder_frame(snapshot, record.holder, places)
+        carried = self._carried(snapshot) if record.is_fixed or record.was_fixed else WHOLE
         if not (self.is_blended and self._blends(record, time)):
-            return HeldInput(record, parent, holder)
+            return HeldInput(record, parent, holder, carried=carried)
         before = self._holder_frame(snapshot, record.before, places)
         share = eased(max(0.0, time - record.frame) / record.blend)
-        return HeldInput(record, parent, holder, before, share)
+        return HeldInput(record, parent, holder, before, share, carried)
 
     def record(
         self, snapshot: Snapshot, local: Local, event: Event, before: int, blend: float
@@ -229,17 +248,20 @@ class HeldBone(PrePassBone):
             raise self.zero_scale() from None
         world = snapshot.world(rig.object, rig.uid)
         placed = frame_in(world, snapshot.frame(rig, self.bone))
-        placed = frame_in(placed, inverse(own))
+        within, shown = frame_in(placed, inverse(own)), frame_in(placed, self._carried(snapshot))
 
         def offset(number: int) -> Frame:
             point = self.holders[number - 1] if number > 0 else None
             if point is not None:
                 inverse(snapshot.place(point))
-            return frame_in(inverse(self._holder_frame(snapshot, number, {})), placed)
+            kept = shown if number in self.fixed else within
+            return frame_in(inverse(self._holder_frame(snapshot, number, {})), kept)
 
         try:
             left = offset(before) if blend > 0.0 else WHOLE
-            return Recorded(event.frame, event.holder, offset(event.holder), blend, before, left)
+            fixed = event.holder in self.fixed, blend > 0.0 and before in self.fixed
+            offsets = offset(event.holder), blend, before, left
+            return Recorded(event.frame, event.holder, *offsets, *fixed)
         except ValueError:
             raise ProblemError(
                 "“{bone}” cannot be held by something that has zero scale at frame {frame:g}: "
@@ -263,6 +285,11 @@ class HeldBone(PrePassBone):
         if key not in places:
             places[key] = rigid(snapshot.place(point))
         return places[key]
+
+    def _carried(self, snapshot: Snapshot) -> Frame:
+        """Return the frame of what it carries in its own space, if it goes against that."""
+        prop = self.prop
+        return WHOLE if prop is None else rigid(snapshot.basis(prop, prop.session_uid))
 
     def _record_at(self, time: float) -> Recorded:
         """Return how it is held at a frame.
@@ -303,13 +330,19 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
                     holders.append(Point(one.object))
         except ProblemError:
             continue  # The list says why (see `status`).
+        records = kept[rig.object]
+        fixed = frozenset(i for i, one in enumerate(hold.holders, 1) if not one.use_animation)
+        # What was chosen since then counts once it is simulated.
+        was_fixed = any(one.is_fixed for one in records.of(index))
         yield HeldBone(
             rig,
             bone,
             [],
             index=index,
             holders=holders,
-            records=kept[rig.object],
+            fixed=fixed,
+            prop=hold.prop if fixed or was_fixed else None,
+            records=records,
             is_blended=hold.blend > 0.0,
         )
 

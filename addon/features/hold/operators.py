@@ -8,7 +8,7 @@ import bpy
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
-from ...blender.messages import counted, msg
+from ...blender.messages import counted, msg, shown
 from ...editing.constraints import that_pose
 from ...plan import planner
 from ...settings.definitions import defined
@@ -89,6 +89,42 @@ def held_by_click(bone: bpy.types.PoseBone) -> Held:
     return editing.goal_of(armature, items[before].name)
 
 
+class Taking(Holding):
+    """Base of operators that let something hold what is selected or named."""
+
+    use_animation: bool = defined(
+        "Own Animation",
+        "Let keys of what is held move it within what holds it. Off by default where it already "
+        "has keys that would",
+        default=True,
+        options={"SKIP_SAVE"},
+    )
+
+    def take(self, held: list[Held], holder: Holder, frame: float) -> str:
+        """Add the events; return a message that says if own keys do not count, else nothing."""
+        is_chosen = cast(Any, self).properties.is_property_set("use_animation")
+        chosen = self.use_animation if is_chosen else None
+        # The redo panel shows what was found.
+        self.use_animation = editing.hold(held, holder, frame, chosen)
+        if self.use_animation:
+            return ""
+        return msg(
+            "“{holder}” holds “{bone}” from frame {frame:g} on, and its own keys do not count "
+            "meanwhile: to let them, enable Own Animation",
+            holder=_name(holder),
+            bone=_names(held),
+            frame=frame,
+        )
+
+
+def _name(holder: Holder) -> str:
+    return holder.bone or (shown(msg("World")) if holder.object is None else holder.object.name)
+
+
+def _names(held: list[Held]) -> str:
+    return ", ".join(one.name for one in held)
+
+
 BY_ITEMS = (
     ("NAMED", "Named", "What Holder names, or the world"),
     ("SELECTED", "Selected", "The other selected bone or object"),
@@ -97,7 +133,7 @@ BY_ITEMS = (
 )
 
 
-class FABRIK_OT_hold(Holding, bpy.types.Operator):
+class FABRIK_OT_hold(Taking, bpy.types.Operator):
     """Let something hold a target, control or prop from this frame on."""
 
     bl_idname = "fabrik.hold"
@@ -129,23 +165,16 @@ class FABRIK_OT_hold(Holding, bpy.types.Operator):
         held = self.held(context)
         holder = selected or self._holder(armature, held)
         frame = context.scene.frame_current_final
-        editing.hold(held, holder, frame)
-        names = ", ".join(one.name for one in held)
-        if any(editing.moves_by_itself_after(one, frame) for one in held):
-            return msg(
-                "“{bone}” is held from frame {frame:g} on, and its own keys after that move it "
-                "within what holds it: delete them to let it stay there",
-                bone=names,
-                frame=frame,
-            )
+        if said := self.take(held, holder, frame):
+            return said
         if holder.object is None:
             return msg(
-                "“{bone}” stays where it is from frame {frame:g} on", bone=names, frame=frame
+                "“{bone}” stays where it is from frame {frame:g} on", bone=_names(held), frame=frame
             )
         return msg(
             "“{holder}” holds “{bone}” from frame {frame:g} on",
-            holder=holder.bone or holder.object.name,
-            bone=names,
+            holder=_name(holder),
+            bone=_names(held),
             frame=frame,
         )
 
@@ -196,14 +225,14 @@ def _selected_holder(context: bpy.types.Context) -> Holder:
     return Holder(objects[0])
 
 
-class FABRIK_OT_pick_up(Holding, bpy.types.Operator):
+class FABRIK_OT_pick_up(Taking, bpy.types.Operator):
     """Let a hand hold an object from this frame on."""
 
     bl_idname = "fabrik.pick_up"
     bl_label = "Pick Up"
     bl_description = (
         "From this frame on, let the selected object go along with the active bone. It stays where "
-        "it is at this frame, and keeps its own animation within the hand"
+        "it is at this frame, and can still be moved and keyed within the hand"
     )
 
     def work(self, context: bpy.types.Context) -> str:
@@ -213,12 +242,11 @@ class FABRIK_OT_pick_up(Holding, bpy.types.Operator):
         if active is None or not objects:
             raise ProblemError("Select an object, then the bone of the hand in Pose Mode")
         frame = context.scene.frame_current_final
-        holder = Holder(active.id_data, active.name)
-        editing.hold([Held(ob, "") for ob in objects], holder, frame)
-        return msg(
+        holder, held = Holder(active.id_data, active.name), [Held(ob, "") for ob in objects]
+        return self.take(held, holder, frame) or msg(
             "“{holder}” holds “{bone}” from frame {frame:g} on",
             holder=active.name,
-            bone=", ".join(ob.name for ob in objects),
+            bone=_names(held),
             frame=frame,
         )
 
@@ -245,8 +273,7 @@ class FABRIK_OT_release(Holding, bpy.types.Operator):
         held = self.held(context)
         frame = context.scene.frame_current_final
         editing.release(held, frame)
-        names = ", ".join(one.name for one in held)
-        return msg("“{bone}” is released at frame {frame:g}", bone=names, frame=frame)
+        return msg("“{bone}” is released at frame {frame:g}", bone=_names(held), frame=frame)
 
 
 class OfHold(Working):

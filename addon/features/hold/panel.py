@@ -66,8 +66,11 @@ def _draw_list(layout: Layout, context: bpy.types.Context, found: list[ShownHold
         row.label(text=shown(text), translate=False, icon="PINNED")
         until = "" if one.end is None else f"{one.end:g}"
         row.label(text=f"{one.start:g}–{until}", translate=False)
+        row.prop(one.holder, "use_animation", text="", icon="ACTION")
         remove = row.operator("fabrik.hold_event_remove", text="", icon="X")
         remove.armature, remove.index, remove.frame = one.armature.name, one.hold, one.start
+        if one.is_at(frame) and not one.holder.use_animation:
+            draw_sentence(box, context, fixed_note(one))
     for armature, index in {(one.armature, one.hold): None for one in found}:
         hold = holds_of(armature)[index]
         row = box.row()
@@ -75,6 +78,16 @@ def _draw_list(layout: Layout, context: bpy.types.Context, found: list[ShownHold
         row.prop(hold, "blend")
         if said := hold.message:
             draw_sentence(box, context, said)
+
+
+def fixed_note(one: ShownHold) -> str:
+    """Return what to know of a control that cannot be moved, as its own channels do not count."""
+    return msg(
+        "“{bone}” stays as it was at frame {frame:g}: to move and key it within what holds it, "
+        "enable Own Animation beside its frames",
+        bone=one.what,
+        frame=one.start,
+    )
 
 
 # In the viewport and in timelines

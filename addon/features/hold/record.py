@@ -32,10 +32,13 @@ class Recorded(NamedTuple):
     Attributes:
         frame: The frame of the event.
         holder: The number of what holds the bone from there on, 0 for its own parent.
-        offset: The frame of the bone's own channels in the space of that (see `held`).
+        offset: The frame of the bone's own channels in the space of that (see `held`), or that of
+            the bone itself if these do not count.
         blend: For how many frames the bone goes over to that.
         before: The number of what held the bone up to there.
         left: As the offset, in the space of that: where the bone would be if it held on.
+        is_fixed: Whether the bone's own channels do not count from there on.
+        was_fixed: Whether they did not count up to there.
     """
 
     frame: float
@@ -44,6 +47,8 @@ class Recorded(NamedTuple):
     blend: float = 0.0
     before: int = 0
     left: Frame = WHOLE
+    is_fixed: bool = False
+    was_fixed: bool = False
 
 
 UNHELD = Recorded(float("-inf"), 0, WHOLE)
@@ -89,7 +94,10 @@ def packed(kept: Kept) -> bytes:
     numbers: list[float] = []
     for index, records in kept.items():
         for one in records:
-            integers += [index, one.holder, one.before]
+            # Negative numbers are of those within which own channels do not count.
+            holder = -one.holder if one.is_fixed else one.holder
+            before = -one.before if one.was_fixed else one.before
+            integers += [index, holder, before]
             numbers += [one.frame, one.blend, *_flat(one.offset), *_flat(one.left)]
     return FORM.packed(integers, (), numbers)
 
@@ -107,7 +115,8 @@ def unpacked(blob: bytes) -> Kept:
         index, holder, before = integers[3 * i : 3 * i + 3]
         frame, blend, *frames = numbers[i * SIZE : (i + 1) * SIZE]
         offset, left = _frame(frames[:12]), _frame(frames[12:])
-        one = Recorded(frame, holder, offset, blend, before, left)
+        offsets = offset, blend, abs(before), left
+        one = Recorded(frame, abs(holder), *offsets, holder < 0, before < 0)
         found.setdefault(index, []).append(one)
     return found
 

@@ -33,6 +33,13 @@ class FabrikHolder(bpy.types.PropertyGroup):
     )
     object: bpy.types.Object | None = fixed("Object", "Object that holds it", in_presets=False)
     bone: str = fixed("Bone", "Bone of the object that holds it", in_presets=False)
+    use_animation: bool = fixed(
+        "Own Animation",
+        "Let keys of what is held move it within what holds it. Without, it stays as it was when "
+        "that began",
+        in_presets=False,
+        default=True,
+    )
 
 
 class FabrikHold(bpy.types.PropertyGroup):
@@ -73,6 +80,12 @@ class FabrikHold(bpy.types.PropertyGroup):
 def holds_of(armature: bpy.types.ID) -> ItemList[FabrikHold]:
     """Return the holds of an armature object."""
     return cast(Any, settings(armature)).holds
+
+
+def signed(hold: FabrikHold, number: int) -> int:
+    """Return the number of a holder, negative if keys of what is held do not count there."""
+    is_fixed = number > 0 and not hold.holders[number - 1].use_animation
+    return -number if is_fixed else number
 
 
 def holds_signature(own: FabrikSettings) -> object:

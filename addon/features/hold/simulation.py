@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import bpy
 
 from ...blender.keying import NEAR
 from ...blender.skeleton import Point
+from ...editing.playing import frame_of
 from ...frame.solved_scene import SolvedScene
 from ...plan import planner
 from ..simulation import history
@@ -13,7 +16,7 @@ from ..simulation.digest import Source
 from .events import Event, events_of
 from .held import HeldBone
 from .record import OWNER, Kept, packed
-from .settings import holds_of
+from .settings import holds_of, signed
 
 
 class HoldSimulation:
@@ -32,13 +35,19 @@ class HoldSimulation:
         self._armature = armature
         self._kept: Kept = {}
         self._events = [events_of(armature, i) for i in range(len(holds_of(armature)))]
-        self.moments = sorted({one.frame for events in self._events for one in events})
+        scene = cast(bpy.types.Scene, bpy.context.scene)
+        times = {one.frame for events in self._events for one in events}
+        self.moments = [frame_of(scene, time) for time in sorted(times)]
 
     def inputs(self) -> object:
         """Return the events, whether each holder is the world, and how long events blend."""
-        kinds = [[one.kind for one in hold.holders] for hold in holds_of(self._armature)]
-        events = [[tuple(event) for event in events] for events in self._events]
-        return events, kinds, [hold.blend for hold in holds_of(self._armature)]
+        own = holds_of(self._armature)
+        kinds = [[one.kind for one in hold.holders] for hold in own]
+        events = [
+            [(event.frame, signed(hold, event.holder)) for event in events]
+            for hold, events in zip(own, self._events, strict=True)
+        ]
+        return events, kinds, [hold.blend for hold in own]
 
     def sources(self) -> list[Source]:
         """Return what is held and what ever holds it, and the same of all other holds.
@@ -52,7 +61,8 @@ class HoldSimulation:
             points = [Point(bone.rig.object, bone.rig, bone.bone), *bone.holders]
             for point in filter(None, points):
                 found.setdefault((point.uid, point.bone), point)
-        return [*found.values()] or [self._armature]
+        carried = [ob for bone in bones for ob in bone.channels_of()]
+        return [*found.values(), *carried] or [self._armature]
 
     def start(self, snapshot: SolvedScene) -> None:
         """Start without any event."""

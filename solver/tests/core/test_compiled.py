@@ -104,7 +104,8 @@ for i in range(200):
             LimitScale(Range(low, high)), LimitRotation(used, low, high, i % 2 > 0, order)):
         own = spaces.constrained(con, space, own, spaces.seen(frame(), seen))
         print(own)
-    print(held_channels(bone, local, own, frame(), frame(), frame(), rng.choice((1.0, 0.3))))
+    print(held_channels(bone, local, own, frame(), frame(), frame(), rng.choice((1.0, 0.3)),
+                        rng.choice((core.WHOLE, frame()))))
 for i in range(4):
     rig = random_rig(rng, 4, "FULL", True, True, 1.2)
     limits = [core.Cone((-0.5, 0.9), (-0.4, 0.4), (-0.3, 0.2)) for _ in rig[0]]

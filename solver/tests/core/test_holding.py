@@ -42,3 +42,17 @@ def test_a_held_bone_is_where_its_channels_count(bone, turn, at, parent, world, 
     rotation, place = held_channels(bone, local, parent, to_armature, space, WHOLE, 1.0)
     shown = frame_in(world, bone_frame(bone, Local(place, rotation), parent))
     assert near(shown, frame_in(space, own_frame(bone, local, parent)))
+
+
+@given(bones, turns, places, frames, frames, frames, st.tuples(*[st.floats(0.5, 2.0)] * 3))
+def test_what_a_bone_carries_is_where_its_channels_count_whatever_the_scale(
+    bone, turn, at, parent, carried, space, sizes
+) -> None:
+    """The bone does not take that on, which moves what hangs far from it."""
+    local = Local(at, turn)
+    space = scale_columns(space[0], sizes), space[1]
+    held = space, WHOLE, 1.0, carried
+    rotation, place = held_channels(bone, local, parent, WHOLE, *held)
+    shown = frame_in(bone_frame(bone, Local(place, rotation), parent), carried)
+    wanted = frame_in(frame_in(space, own_frame(bone, local, parent)), carried)
+    assert dist(shown[1], wanted[1]) < 1e-8

@@ -4,7 +4,7 @@ from math import atan2, sqrt, tan
 from typing import Final
 
 from .bones import Y_AXIS, Z_AXIS, Bone, Local, bone_frame, facing, location_at, rotation_to
-from .frames import Frame, frame_in, inverse
+from .frames import WHOLE, Frame, frame_in, inverse
 from .vectors import (
     IDENTITY,
     Quat,
@@ -12,7 +12,9 @@ from .vectors import (
     add,
     cross,
     dot,
+    mat_apply,
     mat_columns,
+    mat_product,
     quat_about,
     quat_inverse,
     quat_matrix,
@@ -78,6 +80,7 @@ def held_channels(
     space: Frame,
     earlier: Frame,
     share: float,
+    carried: Frame = WHOLE,
 ) -> tuple[Quat, Vec]:
     """Return the rotation and location of a bone whose own channels count in some frame.
 
@@ -89,16 +92,26 @@ def held_channels(
         space: The frame, in world space.
         earlier: Another one, from which it goes over to that.
         share: How far it has; 1 if `earlier` does not count.
+        carried: The frame of what hangs on the bone and is held, in the bone's space, without
+            scale. The bone does not take scale and shear of the frame, which would move it.
 
     Raises:
         ValueError: If the parent has zero scale.
     """
     own = own_frame(bone, local, parent)
+    if carried != WHOLE:
+        own = frame_in(own, carried)
     held = frame_in(space, own)
     if share < 1.0:
         held = between(frame_in(earlier, own), held, share)
     axes, head = frame_in(to_armature, held)
-    return rotation_to(bone, axes, parent[0], local), location_at(bone, head, parent)
+    if carried != WHOLE:
+        axes = mat_product(axes, inverse(carried)[0])
+    rotation = rotation_to(bone, axes, parent[0], local)
+    if carried != WHOLE:
+        turned = bone_frame(bone, Local(local.location, rotation, local.scale), parent)[0]
+        head = sub(head, mat_apply(turned, carried[1]))
+    return rotation, location_at(bone, head, parent)
 
 
 def _rotation(frame: Frame) -> Quat:
