@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import asin
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import bpy
 from captures import imported
 from generated import metarig
 from kept_files import open_kept
-from mathutils import Vector
+from mathutils import Matrix, Vector
 from rigs import TOP, activate, update
 
 
@@ -82,5 +83,13 @@ def tail_of(rig: Any, bone: str) -> Vector:
 def turn_between(rig: Any, bone: str, before: Any) -> float:
     """Return the angle by which a shown bone has turned from a matrix, in radians."""
     shown = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    now = shown.pose.bones[bone].matrix.to_quaternion()
-    return now.rotation_difference(before.to_quaternion()).angle
+    return angle_between(shown.pose.bones[bone].matrix, before)
+
+
+def angle_between(one: Matrix, other: Matrix) -> float:
+    """Return the angle between the rotations of two matrices, in radians.
+
+    A quaternion's own angle may be a whole turn where it ought to be none.
+    """
+    _, *axis = one.to_quaternion().rotation_difference(other.to_quaternion())
+    return 2.0 * asin(min(1.0, Vector(axis).length))
