@@ -671,6 +671,14 @@ def prepare_cup(hand: str) -> None:
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
+def key_up(ob: Any, frame: int) -> None:
+    """Key an object where it is, and by its own size higher at a frame."""
+    ob.keyframe_insert("location", frame=1)
+    ob.location.z += ob.dimensions.z
+    ob.keyframe_insert("location", frame=frame)
+    go(1)
+
+
 def has_data(name: str) -> bool:
     """Return whether a rig lies beside the checkout."""
     return (DATA / name).exists()

@@ -26,6 +26,15 @@ def listed(window: Window) -> list[str]:
     return [text for text in texts if ": " in text or text[:1].isdigit()]
 
 
+def sentences(window: Window) -> str:
+    """Return the texts of the panel as one, whose lines are as long as it is wide."""
+    return " ".join(window.ask("panel_texts('FABRIK_PT_holds')"))
+
+
+def apart(a: list[float], b: list[float]) -> float:
+    return sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) ** 0.5
+
+
 def near(a: list[float], b: list[float]) -> bool:
     return max(abs(x - y) for x, y in zip(a, b, strict=True)) < 1e-4
 
@@ -83,6 +92,21 @@ class TestHolding:
         window.move((300, 700))
         window.key("ctrl+z")
         window.until(f"len({RIG}.fabrik.constraints) == 0 and len({RIG}.fabrik.holds) == 0")
+
+    def test_keys_that_a_cup_had_do_not_move_it_in_the_hand_and_the_panel_says_so(self, window):
+        have_cup(window)
+        window.ask(f"key_up({CUP}, 20)")
+        window.click(hand_at(window))
+        window.choose(POSE_MENU, "Pick Up")
+        window.until(f"{CUP}.parent is not None and len({HELD}) == 1")
+        held = f"list(middle('Downloaded', {HAND!r}))"
+        first = apart(window.ask(PLACE), window.ask(held))
+        window.ask("go(20)")
+        assert abs(apart(window.ask(PLACE), window.ask(held)) - first) < 1e-4
+        assert "stays as it was at frame 1" in sentences(window)
+
+        window.ask(f"{HELD}[0].holders[0].use_animation = True")
+        assert "stays as it was" not in sentences(window)
 
     def test_its_key_is_moved_in_the_dope_sheet_and_it_is_found_again(self, window):
         have_cup(window)
