@@ -146,15 +146,20 @@ def new_empty(
 def link_beside(ob: bpy.types.Object, other: bpy.types.Object) -> None:
     """Link an object to the first editable collection that holds another object.
 
-    It is one of the scene, and one that the view layer shows if there is any.
+    It is one of the scene, and one that the view layer shows if there is any. Blender links nothing
+    to a collection that is linked or overrides one, though it calls the latter editable.
     """
     scene = cast(bpy.types.Scene, bpy.context.scene)
     mine = {scene.collection, *scene.collection.children_recursive}
-    homes = [home for home in other.users_collection if home in mine and home.is_editable]
+    homes = [home for home in other.users_collection if home in mine and _takes_objects(home)]
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
     shown = {one.collection for one in _shown_collections(layer.layer_collection)}
     homes.sort(key=lambda home: home not in shown)
     (homes[0] if homes else scene.collection).objects.link(ob)
+
+
+def _takes_objects(home: bpy.types.Collection) -> bool:
+    return home.is_editable and home.override_library is None
 
 
 def _shown_collections(top: bpy.types.LayerCollection) -> Iterator[bpy.types.LayerCollection]:
