@@ -27,7 +27,7 @@ class Listeners(Generic[Parameters]):
 
 
 on_invalidate = Listeners[[]]()
-"""Called after loading a file, undo and redo, and on unregister.
+"""Called before and after loading a file, after undo and redo, and on unregister.
 
 By then all references to Blender's data are invalid: each cache of the file's data registers a
 function that clears it.

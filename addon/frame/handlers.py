@@ -34,6 +34,7 @@ from ..blender.updates import (
 from ..plan import dependencies, planner
 from ..plan.planner import Planner
 from ..plan.registry import note_update
+from ..settings.overriding import complete_references
 from .early import Coming, Early
 from .solving import Runs
 from .timing import Timing
@@ -290,9 +291,23 @@ def on_depsgraph_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph)
 
 @persistent
 def on_restore(_unused: object = None, _unused_too: object = None) -> None:
-    """Restore the FK pose, after a render and before saving and undo."""
+    """Restore the FK pose, after a render and before undo."""
     if not part(Events).is_inside:
         part(Runs).overwritten.restore(has_new_bones=True)
+
+
+@persistent
+def before_saving(_path: str, _unused: object = None) -> None:
+    """Restore the FK pose, and have library overrides keep all of their settings."""
+    on_restore()
+    complete_references()
+
+
+@persistent
+def before_load(_path: str, _unused: object = None) -> None:
+    """Forget the open file: Blender reads our properties while it opens the next one."""
+    on_restore()
+    on_invalidate.notify()
 
 
 @persistent
@@ -398,9 +413,10 @@ HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
     *FIRST.items(),
     *LAST.items(),
     ("render_complete", on_restore),
-    ("save_pre", on_restore),
+    ("save_pre", before_saving),
     ("undo_pre", on_restore),
     ("redo_pre", on_restore),
+    ("load_pre", before_load),
     ("load_post", after_load),
     ("undo_post", on_undo),
     ("redo_post", on_undo),

@@ -14,6 +14,7 @@ import bpy
 from ..blender.access import pose_bones
 from ..blender.session import part
 from ..settings import notifications
+from ..settings.overriding import complete_reference
 from ..settings.properties import LISTS, free_name, settings
 from .plan import keys_of
 
@@ -62,6 +63,7 @@ class DeferredWrites:
                     if _make_names_unique(armature):
                         renamed.add(uid)
                     _clear_copied_names(armature)
+                    complete_reference(armature)
         self.followed |= followed
         return renamed
 

@@ -1526,6 +1526,18 @@ def test_an_override_keeps_only_what_is_registered_to_be_overridden(tmp_path: Pa
         del owner.test_bytes, owner.test_more, owner.test_plain
 
 
+def test_an_override_names_what_changed_in_a_group_only_if_its_library_stores_the_group(
+    tmp_path: Path,
+) -> None:
+    """Reading the group of the library stores it."""
+    rig = overridden(tmp_path, make_chain(1))
+    rig.fabrik.simulation.use_auto = False
+    if bpy.app.version >= (5, 2):
+        assert overrides_of(rig) == ["fabrik.simulation"]
+    assert rig.override_library.reference.fabrik.simulation.use_auto
+    assert "fabrik.simulation.use_auto" in overrides_of(rig)
+
+
 def test_bones_of_an_override_that_is_not_for_editing_cannot_be_set_at_once(
     tmp_path: Path,
 ) -> None:

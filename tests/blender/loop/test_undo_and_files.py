@@ -1018,6 +1018,40 @@ class TestLibraries:
         kept = [(item.influence, item.iterations) for item in rig.fabrik.constraints]
         assert kept == [(pytest.approx(influence), count) for influence, count in given]
 
+    def test_override_keeps_settings_of_groups_that_its_library_does_not_store(self, tmp_path):
+        """Whoever made the library had never touched feet on the ground, nor simulated."""
+        self.library(tmp_path)
+        self.change_groups(self.overridden(tmp_path))
+        for name in ("first", "second"):
+            bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / f"{name}.blend"))
+            bpy.ops.wm.open_mainfile(filepath=str(tmp_path / f"{name}.blend"))
+            rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
+            assert self.groups_changed(rig) == [0.25, 5, False, 0.3, True]
+
+        rig.fabrik.constraints[0].ground.offset = 0.5
+        update()
+        rig.override_library.reference.library.reload()
+        update()
+        rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
+        assert self.groups_changed(rig)[:4] == [0.5, 5, False, 0.3]
+
+    def change_groups(self, rig):
+        item, fabrik = rig.fabrik.constraints[0], rig.fabrik
+        item.ground.offset = 0.25
+        fabrik.simulation.frame_end, fabrik.simulation.use_auto = 5, False
+        fabrik.whole_body.clavicle = 0.3
+        item.target.fabrik.is_control = True
+
+    def groups_changed(self, rig):
+        item, fabrik = rig.fabrik.constraints[0], rig.fabrik
+        return [
+            item.ground.offset,
+            fabrik.simulation.frame_end,
+            fabrik.simulation.use_auto,
+            pytest.approx(fabrik.whole_body.clavicle),
+            item.target.fabrik.is_control,
+        ]
+
     def test_constraint_added_to_an_override_stays(self, tmp_path):
         self.library(tmp_path)
         rig = self.overridden(tmp_path)
@@ -1034,6 +1068,41 @@ class TestLibraries:
         item = rig.fabrik.constraints["Added"]
         assert (item.bone, item.influence, item.target.name) == ("B1", 0.25, "Elbow")
         assert pose_bits(rig) == pose
+
+    @pytest.mark.parametrize("add", ["constraint_add", "look_add", "pole_add"])
+    def test_what_is_added_to_an_override_has_its_controls_beside_it(self, add, tmp_path, capfd):
+        """They cannot be in its collection, which Blender lets nothing be linked to."""
+        self.library(tmp_path)
+        rig = self.overridden(tmp_path)
+        activate(rig)
+        bpy.ops.object.mode_set(mode="POSE")
+        rig.data.bones.active = rig.data.bones["B2"]
+        known = {*bpy.data.objects}
+
+        assert getattr(bpy.ops.fabrik, add)() == {"FINISHED"}
+
+        added = {*bpy.data.objects} - known
+        assert added
+        assert all({*ob.users_collection} == {bpy.context.scene.collection} for ob in added)
+        assert "Traceback" not in capfd.readouterr().err
+
+    def test_opening_a_file_with_a_held_bone_over_one_like_it_is_silent(self, tmp_path, capfd):
+        """Blender compares an override with its library, and reads the state, before it tells."""
+        make()
+        rig, _ = rig_and_target()
+        activate(rig)
+        bpy.ops.object.mode_set(mode="POSE")
+        bpy.ops.fabrik.hold(constraint=rig.fabrik.constraints[0].name)
+        bpy.ops.object.mode_set(mode="OBJECT")
+        self.save_library(tmp_path)
+        self.overridden(tmp_path)
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+        capfd.readouterr()
+
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+
+        told = capfd.readouterr()
+        assert "Traceback" not in told.out + told.err
 
     def test_linked_armature_without_override_shows_its_pose(self, tmp_path):
         self.library(tmp_path)
