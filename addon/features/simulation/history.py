@@ -18,10 +18,11 @@ import bpy
 from fabrik_solver.motion import codec
 
 from ...blender import data_blocks
-from ...blender.access import session_uid
+from ...blender.access import frame_rate, session_uid
 from ...blender.errors import ProblemError
 from ...blender.listeners import on_invalidate
 from ...blender.messages import msg, recalled
+from ...editing.playing import frame_of
 from ...frame.solved_scene import SolvedScene
 from ...plan import planner
 from ...plan.plan import Plan
@@ -136,6 +137,9 @@ _inputs: dict[int, set[int]] = {}
 
 _frames = (0, 0)
 """The frame range of the scene that was updated last."""
+
+_pace = (0.0, 1.0)
+"""Its frame rate, and how many frames it takes for one of the animation."""
 
 _running: dict[tuple[int, str], dict[Any, Any]] = {}
 """By armature and owner that are being simulated, what was found up to now."""
@@ -337,7 +341,8 @@ def store(armature: bpy.types.Object, owner: str, whole: bytes) -> None:
 
 def digest_of(armature: bpy.types.Object, one: Simulated, frames: tuple[int, int]) -> digest.Digest:
     """Return the digest of the inputs of a history."""
-    inputs = (frames, one.inputs())
+    remapped = frame_of(bpy.context.scene, 1.0)
+    inputs = (frames, one.inputs(), *([remapped] if remapped != 1.0 else []))
     path = "" if one.counts_wholly else one.owner
     key = digest.Digest(one.sources(), inputs, (armature, path))
     uid = session_uid(armature)
@@ -404,10 +409,15 @@ def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
 
 def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
     """Check the histories again whose inputs were updated, and tell if the scene's range was."""
-    global _frames
+    global _frames, _pace
     if not _inputs:
         return
     scene = cast(bpy.types.Scene, depsgraph.scene)
+    pace = frame_rate(scene), frame_of(scene, 1.0)
+    if pace != _pace:
+        _pace = pace
+        _fresh.clear()
+        _notify()
     frames = scene.frame_start, scene.frame_end
     if frames != _frames:
         _frames = frames

@@ -289,6 +289,18 @@ def test_each_input_outdates_it(change: Callable[[bpy.types.Object], None]) -> N
     assert rig.fabrik.simulation.state == "STALE"
 
 
+@pytest.mark.parametrize(("name", "value"), [("fps", 60), ("frame_map_new", 200)])
+def test_another_pace_of_the_scene_outdates_it(name: str, value: int) -> None:
+    """Of that Blender tells with the scene alone, and with no object."""
+    rig = walker()
+    assert rig.fabrik.simulation.state == "FRESH"
+    before = getattr(bpy.context.scene.render, name)
+    for pace, state in ((value, "STALE"), (before, "FRESH")):
+        setattr(bpy.context.scene.render, name, pace)
+        update()
+        assert rig.fabrik.simulation.state == state
+
+
 def test_kept_offset_counts_with_its_place() -> None:
     rig = walker()
     rig.fabrik.constraints[0].use_offset = True
