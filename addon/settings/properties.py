@@ -7,7 +7,7 @@ deleting, undo and library overrides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import pi
 from typing import TYPE_CHECKING, Any, cast
 
@@ -405,7 +405,15 @@ def ends_of(armature: bpy.types.Object) -> list[bpy.types.Object]:
 
 def free_name(armature: bpy.types.Object, name: str, collection: str = "constraints") -> str:
     """Return a unique name for a list of an armature, numbered if necessary."""
-    taken = {item.name for item in getattr(settings(armature), collection)}
+    return free_among(getattr(settings(armature), collection), name)
+
+
+def free_among(items: Iterable[Any], name: str) -> str:
+    """Return a unique name for a list, numbered if necessary.
+
+    Library overrides tell the items of a list apart by their names alone, also where none is shown.
+    """
+    taken = {item.name for item in items}
     number = 0
     free = name
     while free in taken:

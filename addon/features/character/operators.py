@@ -24,7 +24,7 @@ from ...ui.wording import length_text
 from .recognizing import fill, inner_joints, recognize_parts
 from .removing import forget_removed, remove
 from .setting_up import Options, set_up
-from .settings import FabrikPart, character_settings, is_set_up
+from .settings import FabrikPart, add_part, character_settings, is_set_up
 
 HOW_TO = msg("Recognize the parts of the character, correct them, then set it up")
 
@@ -208,9 +208,8 @@ class FABRIK_OT_character_part_add(CharacterOperator, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Add the active bone."""
         character = character_settings(active_armature(context))
-        part = character.parts.add()
         bone = context.active_pose_bone
-        part.bone = "" if bone is None else bone.name
+        part = add_part(character, "" if bone is None else bone.name)
         character.active_part = len(character.parts) - 1
         return msg("Added “{bone}”", bone=part.bone)
 

@@ -12,7 +12,7 @@ from fabrik_solver.motion.anatomy import Anatomy, Limb, words_of
 from ...blender.access import pose_bones
 from ...blender.character import Character, character_of, missing_parts
 from ...blender.rigify import SWITCH, fk_joint, fk_switch, use_fk
-from .settings import FabrikCharacter, character_settings
+from .settings import FabrikCharacter, add_part, character_settings
 
 MAX_NECK_BONES = 3
 """The most bones that turn with a head, including the head itself."""
@@ -56,8 +56,8 @@ def fill(character: FabrikCharacter, parts: Sequence[RecognizedPart]) -> None:
     """Replace the listed parts of a character."""
     character.parts.clear()
     for part in parts:
-        item = character.parts.add()
-        item.kind, item.bone, item.chain_count = part
+        item = add_part(character, part.bone)
+        item.kind, item.chain_count = part.kind, part.chain_count
     character.active_part = 0
 
 

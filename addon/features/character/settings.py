@@ -7,7 +7,7 @@ from typing import Any, cast
 import bpy
 
 from ...settings.definitions import BROWSING, ItemList, defined
-from ...settings.properties import settings
+from ...settings.properties import free_among, settings
 
 KIND_ITEMS = (
     ("ARM", "Arm", "Reach for a target with the hand, which takes its orientation", 0),
@@ -62,6 +62,14 @@ class FabrikCharacter(bpy.types.PropertyGroup):
 def character_settings(armature: bpy.types.Object) -> FabrikCharacter:
     """Return the character settings of an armature."""
     return cast(Any, settings(armature)).character
+
+
+def add_part(character: FabrikCharacter, bone: str) -> FabrikPart:
+    """Add a part that ends at a bone to those of a character."""
+    name = free_among(character.parts, bone)
+    part = character.parts.add()
+    part.name, part.bone = name, bone
+    return part
 
 
 def is_set_up(character: FabrikCharacter) -> bool:

@@ -28,7 +28,7 @@ from ...editing.known_limbs import fk_bones
 from ...editing.placing import new_empty
 from ...plan import planner
 from ...plan.registry import kind_of
-from ...settings.properties import free_name, settings
+from ...settings.properties import free_among, free_name, settings
 from .gait_plan import plans_of
 from .settings import FabrikGait, gait_settings
 from .standing import Stand, stand_of
@@ -302,8 +302,9 @@ def _floor(rig: Skeleton, character: Character, legs: Sequence[_NewLeg], stand: 
 
 
 def _append(armature: bpy.types.Object, gait: FabrikGait, name: str) -> None:
+    free = free_among(gait.legs, name)
     leg = gait.legs.add()
-    leg.constraint = name
+    leg.name, leg.constraint = free, name
     leg.key = settings(armature).constraints[name].key
 
 

@@ -16,7 +16,7 @@ from ...blender.rotation import ALL_CHANNELS
 from ...editing.constraints import changed, remove_from
 from ...editing.playing import finish
 from ...plan import planner
-from ...settings.properties import settings
+from ...settings.properties import free_among, settings
 from ..simulation.simulate import simulate
 from .carrier import add_carrier, carrier_of, remove_carrier
 from .events import (
@@ -252,8 +252,9 @@ def _number_of(item: FabrikHold, holder: Holder, is_moved: bool) -> int:
     for i, one in enumerate(item.holders):
         if _is(one, holder) and one.use_animation == is_moved:
             return i + 1
+    name = free_among(item.holders, "Holder")
     new = item.holders.add()
-    new.kind = WORLD if holder.object is None else BONE
+    new.name, new.kind = name, WORLD if holder.object is None else BONE
     new.object, new.bone, new.use_animation = holder.object, holder.bone, is_moved
     return len(item.holders)
 

@@ -1086,6 +1086,41 @@ class TestLibraries:
         assert all({*ob.users_collection} == {bpy.context.scene.collection} for ob in added)
         assert "Traceback" not in capfd.readouterr().err
 
+    def test_override_keeps_each_item_of_the_lists_within_its_lists(self, tmp_path):
+        """Of items with the same name, or none, it keeps one."""
+        rig = make_armature(
+            {
+                "Arm": ((0, 0, 0), (0, 0.1, 1), ""),
+                "Hand": ((0, 0.1, 1), (0, 0, 2), "Arm"),
+                "Control": ((0, 0, 2), (0, 0, 3), ""),
+            }
+        )
+        add_constraint(rig, "Hand", rig, subtarget="Control", name="Arm")
+        make_empty()
+        bpy.ops.object.mode_set(mode="POSE")
+        bpy.ops.fabrik.hold(constraint="Arm", holder="Target")
+        bpy.ops.object.mode_set(mode="OBJECT")
+        self.save_library(tmp_path)
+        rig = self.overridden(tmp_path)
+        rig.animation_data.action = rig.animation_data.action.copy()
+        activate(rig)
+        bpy.ops.object.mode_set(mode="POSE")
+        for frame, name in ((5, "Cup"), (9, "Tray"), (13, "Table")):
+            make_empty(name)
+            go(frame)
+            bpy.ops.fabrik.hold(constraint="Arm", holder=name)
+        for bone in rig.data.bones:
+            rig.data.bones.active = bone
+            bpy.ops.fabrik.character_part_add()
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+
+        rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
+        holders = [holder.object.name for holder in rig.fabrik.holds[0].holders]
+        assert holders == ["Target", "Cup", "Tray", "Table"]
+        assert [part.bone for part in rig.fabrik.character.parts] == ["Arm", "Hand", "Control"]
+
     def test_opening_a_file_with_a_held_bone_over_one_like_it_is_silent(self, tmp_path, capfd):
         """Blender compares an override with its library, and reads the state, before it tells."""
         make()
