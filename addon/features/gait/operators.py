@@ -270,7 +270,8 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
             foot=length_text(self._scene, outcome.foot),
             share=100.0 * outcome.foot / size,
         )
-        say(self, "INFO", text)
+        is_within = outcome.foot <= 2.0 * self.tolerance * size  # Its own, and that of the body.
+        say(self, "INFO" if is_within else "WARNING", text)
         return {"FINISHED"}
 
 

@@ -746,6 +746,18 @@ def test_bake_keys_the_body_where_it_leans(empty_file: None) -> None:
         assert max(abs(x) for row in now - matrix for x in row) <= 5e-3
 
 
+@pytest.mark.parametrize("is_held", [False, True])
+def test_bake_warns_where_something_else_poses_what_it_keys(spider, is_held, capfd) -> None:
+    """What is held goes along with its holder, and the keys of the bake count within that."""
+    if is_held:
+        go(10)
+        bpy.ops.fabrik.hold(constraint=spider.fabrik.constraints[0].name)
+        simulate()
+    capfd.readouterr()
+    assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
+    assert ("Warning: " in capfd.readouterr().out) == is_held
+
+
 def test_bake_of_outdated_steps_is_refused_and_changes_nothing(spider) -> None:
     spider.fabrik.gaits[0].duration = 8.0
     update()
