@@ -26,7 +26,7 @@ def complete_reference(block: bpy.types.ID) -> None:
     if override is None or override.reference is None:
         return
     if isinstance(block, bpy.types.Armature):
-        known = cast(bpy.types.Armature, override.reference).bones
+        known = cast("bpy.types.Armature", override.reference).bones
         for bone in block.bones:
             if bone.name in known:
                 _complete(bone, known[bone.name], "fabrik_joint")
