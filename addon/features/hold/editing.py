@@ -30,7 +30,7 @@ from .events import (
     set_keys,
 )
 from .problems import connected, missing
-from .settings import BONE, WORLD, FabrikHold, FabrikHolder, holds_of, signed
+from .settings import BONE, OWN, WORLD, FabrikHold, FabrikHolder, holds_of, own_places, signed
 from .status import cycle_message
 
 
@@ -57,10 +57,17 @@ class Holder(NamedTuple):
     Attributes:
         object: The object; None for the world.
         bone: The name of its bone; empty for the object itself.
+        frames: In how many frames what is held goes back to its own place instead; 0 if it stays.
     """
 
     object: bpy.types.Object | None = None
     bone: str = ""
+    frames: int = 0
+
+    @property
+    def kind(self) -> str:
+        """What it is."""
+        return OWN if self.frames > 0 else WORLD if self.object is None else BONE
 
 
 def goal_of(armature: bpy.types.Object, constraint: str) -> Held:
@@ -178,8 +185,13 @@ def _changes(curve: Any, start: float, end: float) -> bool:
     return any(curve.evaluate(at) != value for at in (*keys, last) if start < at <= last)
 
 
-def release(several: Sequence[Held], frame: float) -> None:
-    """Give bones or objects back to their own parents from a frame on, where they are.
+def release(several: Sequence[Held], frame: float, frames: int = 0) -> None:
+    """Give bones or objects back to their own parents from a frame on.
+
+    Args:
+        several: What is held.
+        frame: The frame.
+        frames: In how many frames they go back to their own places; 0 to go on from where they are.
 
     Raises:
         ProblemError: If nothing holds one of them there; nothing has changed then.
@@ -187,13 +199,30 @@ def release(several: Sequence[Held], frame: float) -> None:
     found: list[tuple[bpy.types.Object, int]] = []
     for held in several:
         known = find_hold(held)
-        if known is None or holder_at(events_of(*known), frame) == 0:
+        if known is None or not _can_go(*known, frame, Holder(frames=frames)):
             raise ProblemError("Nothing holds “{bone}” at this frame", bone=held.name)
         refuse_unkeyable(known[0])
         found.append(known)
-    for known in found:
-        set_event(*known, frame, 0)
+    for armature, index in found:
+        item = holds_of(armature)[index]
+        number = _number_of(item, Holder(frames=frames), True) if frames > 0 else 0
+        set_event(armature, index, frame, number)
     _simulate([armature for armature, _ in found])
+
+
+def _can_go(armature: bpy.types.Object, index: int, frame: float, to: Holder) -> bool:
+    """Return whether a hold can be released at a frame, or an event there that released it change.
+
+    What was released where it was can still go back to its own place later.
+    """
+    item, events = holds_of(armature)[index], events_of(armature, index)
+    earlier = [one for one in events if one.frame < frame - NEAR]
+    now, before = holder_at(events, frame), holder_at(earlier, frame)
+    is_same = _is(item.holders[now - 1], to) if now > 0 else to.kind != OWN
+    gone = own_places(item)
+    if to.kind != OWN or not earlier:
+        gone |= {0}
+    return not is_same and not {now, before} <= gone
 
 
 def remove(armature: bpy.types.Object, index: int) -> None:
@@ -253,15 +282,17 @@ def _number_of(item: FabrikHold, holder: Holder, is_moved: bool) -> int:
         if _is(one, holder) and one.use_animation == is_moved:
             return i + 1
     new = item.holders.add()
-    new.kind = WORLD if holder.object is None else BONE
-    new.object, new.bone, new.use_animation = holder.object, holder.bone, is_moved
+    new.kind, new.object, new.bone = holder.kind, holder.object, holder.bone
+    new.use_animation = is_moved
+    if holder.kind == OWN:
+        new.frames = holder.frames
     return len(item.holders)
 
 
 def _is(one: FabrikHolder, holder: Holder) -> bool:
     """Return whether an item of the list is of a holder."""
-    kind = WORLD if holder.object is None else BONE
-    return (one.kind, one.object, one.bone) == (kind, holder.object, holder.bone)
+    is_alike = (one.kind, one.object, one.bone) == (holder.kind, holder.object, holder.bone)
+    return is_alike and (one.kind != OWN or one.frames == holder.frames)
 
 
 def _simulate(armatures: Sequence[bpy.types.Object]) -> None:

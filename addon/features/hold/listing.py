@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import NamedTuple
 
 import bpy
@@ -10,7 +11,7 @@ from ...blender.access import session_uid
 from ...blender.messages import msg, shown
 from ...plan import planner
 from .events import events_of
-from .settings import WORLD, FabrikHolder, holds_of
+from .settings import OWN, WORLD, FabrikHolder, holds_of
 
 
 class ShownHold(NamedTuple):
@@ -23,7 +24,8 @@ class ShownHold(NamedTuple):
         by: The name of what holds it.
         holder: What holds it.
         start: The first frame.
-        end: The first frame at which that changes again; None if it does not.
+        end: The first frame at which that changes again, or at which it is back in its own place;
+            None if neither happens.
     """
 
     armature: bpy.types.Object
@@ -63,6 +65,8 @@ def shown_holds(armature: bpy.types.Object) -> list[ShownHold]:
             for event, end in zip(events, [*ends, None], strict=True):
                 if event.holder > 0:
                     holder = hold.holders[event.holder - 1]
+                    if holder.kind == OWN:
+                        end = min(end or inf, event.frame + holder.frames)
                     by = name_of(holder)
                     found.append(ShownHold(ob, index, hold.name, by, holder, event.frame, end))
     return sorted(found, key=lambda one: one.start)
@@ -72,4 +76,6 @@ def name_of(holder: FabrikHolder) -> str:
     """Return what a holder is called."""
     if holder.kind == WORLD:
         return shown(msg("World"))
+    if holder.kind == OWN:
+        return shown(msg("Own Place"))
     return holder.bone or (holder.object.name if holder.object is not None else "?")

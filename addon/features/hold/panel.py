@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import bpy
 
-from ...blender.access import pose_bones
+from ...blender.access import pose_bones, quarter_second
 from ...blender.errors import report_once
 from ...blender.messages import msg, shown
 from ...ui.following import shown_armature
@@ -15,7 +15,7 @@ from ...ui.paint import Colour, Strokes, faint, palette, pixel
 from ...ui.refusing import active_armature
 from ...ui.registering import registering
 from .listing import ShownHold, shown_holds
-from .settings import WORLD, holds_of
+from .settings import OWN, WORLD, holds_of
 
 HOW_TO = msg(
     "Select a hand, then Shift-click the bone that it goes along with, and press Hold. To let a "
@@ -46,7 +46,10 @@ class FABRIK_PT_holds(SidebarPanel, bpy.types.Panel):
         row = column.row(align=True)
         row.operator("fabrik.hold", text="In World").by = "WORLD"
         row.operator("fabrik.hold", text="In Body").by = "BODY"
-        column.operator("fabrik.pick_up")
+        row = column.row(align=True)
+        row.operator("fabrik.pick_up")
+        frames = quarter_second(cast(bpy.types.Scene, context.scene))
+        row.operator("fabrik.release", text="Return").frames = frames
         armature = active_armature(context)
         found = shown_holds(armature)
         if not found:
@@ -66,7 +69,10 @@ def _draw_list(layout: Layout, context: bpy.types.Context, found: list[ShownHold
         row.label(text=shown(text), translate=False, icon="PINNED")
         until = "" if one.end is None else f"{one.end:g}"
         row.label(text=f"{one.start:g}–{until}", translate=False)
-        row.prop(one.holder, "use_animation", text="", icon="ACTION")
+        if one.holder.kind == OWN:
+            row.prop(one.holder, "frames", text="")
+        else:
+            row.prop(one.holder, "use_animation", text="", icon="ACTION")
         remove = row.operator("fabrik.hold_event_remove", text="", icon="X")
         remove.armature, remove.index, remove.frame = one.armature.name, one.hold, one.start
         if one.is_at(frame) and not one.holder.use_animation:

@@ -266,7 +266,7 @@ def test_nothing_moves_at_an_event(seed: int) -> None:
         known[frame] = placed(rig, bone)
         holder = chance.choice([None, "release", *holders])
         if holder == "release" and last is not None:
-            editing.release([held], frame)
+            editing.release([held], frame, counts.choice((0, 0, 3)))
             last = None
         else:
             by = None if holder == "release" else holder
@@ -590,6 +590,91 @@ def test_own_keys_count_again_after_the_release_and_nothing_moves_at_it() -> Non
     free = [shown_bone(frame, rig, "IK") for frame in (35, 90)]
     go(35)
     assert apart(free[0], rig.matrix_world @ rig.pose.bones["IK"].matrix) < 1e-6
+
+
+@pytest.mark.parametrize("use_animation", [False, True])
+def test_a_control_goes_back_to_its_own_place(use_animation: bool) -> None:
+    """On a capture a control would go on for ever from where it was released."""
+    rig, cup = make_arm(), make_cup()
+    cup.keyframe_insert("location", frame=1)
+    cup.location.x += 0.3
+    cup.keyframe_insert("location", frame=LAST)
+    own = {frame: shown_bone(frame, rig, "IK") for frame in (64, 65, 67, 70, 90, 300)}
+    go(20)
+    hold(constraint="Hand", holder="Cup", use_animation=use_animation)
+    held = {frame: shown_bone(frame, rig, "IK") for frame in (60, 64, 67)}
+    go(60)
+    assert bpy.ops.fabrik.release(constraint="Hand", frames=10) == {"FINISHED"}
+    assert apart(held[60], world(rig, "IK")) < 1e-6
+    for frame in (64, 67):
+        expected = blended(held[frame], own[frame], (frame - 60) / 10)
+        assert apart(expected, shown_bone(frame, rig, "IK")) < 3e-6
+    for frame in (70, 90, 300):
+        assert apart(own[frame], shown_bone(frame, rig, "IK")) < 1e-7
+    assert [(one.by, one.start, one.end) for one in shown_holds(rig)] == [
+        ("Cup", 20, 60),
+        ("Own Place", 60, 70),
+    ]
+    assert holds_of(rig)[0].message == ""
+    # Sooner, and taken again on the way.
+    holds_of(rig)[0].holders[1].frames = 5
+    update()
+    assert "outdated" in holds_of(rig)[0].message
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert apart(own[65], shown_bone(65, rig, "IK")) < 1e-7
+    before = shown_bone(63, rig, "IK")
+    hold(constraint="Hand", holder="Cup", use_animation=use_animation)
+    assert apart(before, world(rig, "IK")) < 1e-6
+    assert apart(own[90], shown_bone(90, rig, "IK")) > 0.01
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_way_back_to_the_own_place_ends_there(seed: int) -> None:
+    """Also where parents are scaled and sheared, and for objects."""
+    chance = random.Random(seed)
+    rig, bone, holders = make_random(chance)
+    ob = make_empty("Prop", (0.1, 0.2, 0.3))
+    ob.parent, ob.parent_type, ob.parent_bone = rig, "BONE", "Mid"
+    for frame, x in ((1, 0.1), (60, 0.4)):
+        ob.location.x = x
+        ob.keyframe_insert("location", frame=frame)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    own = [(shown_at(frame, ob), placed(rig, bone)) for frame in (39.998, 40, 55)]
+    both = [editing.Held(rig, bone), editing.Held(ob, "")]
+    go(10)
+    editing.hold(both, editing.Holder(*chance.choice(holders[2:4])), 10)
+    go(30)
+    editing.release(both, 30, 10)
+    # It slows down into its place.
+    for frame, (there, posed) in zip((39.998, 40, 55), own, strict=True):
+        assert apart(there, shown_at(frame, ob)) < 3e-6
+        assert max(moved(posed, placed(rig, bone))) < 3e-6
+
+
+def test_what_was_released_goes_back_later() -> None:
+    rig, _ = make_arm(), make_cup()
+    own = shown_bone(95, rig, "IK")
+    refuses(bpy.ops.fabrik.release, saying="Nothing holds “IK”", constraint="Hand", frames=6)
+    go(20)
+    hold(constraint="Hand", holder="Cup")
+    go(60)
+    release(constraint="Hand")
+    assert apart(own, shown_bone(95, rig, "IK")) > 0.01
+    before = shown_bone(80, rig, "IK")
+    assert bpy.ops.fabrik.release(constraint="Hand", frames=6) == {"FINISHED"}
+    assert apart(before, world(rig, "IK")) < 1e-6
+    assert apart(own, shown_bone(95, rig, "IK")) < 1e-7
+    refuses(bpy.ops.fabrik.release, saying="Nothing holds “IK”", constraint="Hand", frames=8)
+    go(80)
+    refuses(bpy.ops.fabrik.release, saying="Nothing holds “IK”", constraint="Hand", frames=6)
+    # Chosen anew in the frame of the event, it takes as long as was chosen last.
+    assert bpy.ops.fabrik.release(constraint="Hand", frames=12) == {"FINISHED"}
+    assert shown_holds(rig)[-1].end == 92
+    go(60)
+    assert bpy.ops.fabrik.release(constraint="Hand", frames=4) == {"FINISHED"}
+    release(constraint="Hand")
+    assert [event.frame for event in events_of(rig, 0) if event.holder == 0] == [60]
 
 
 def shown_bone(frame: float, rig: Any, bone: str) -> Matrix:
