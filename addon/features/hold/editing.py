@@ -13,6 +13,7 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import NEAR
 from ...blender.rotation import ALL_CHANNELS
+from ...blender.skeleton import Point
 from ...editing.constraints import changed, remove_from
 from ...editing.playing import finish
 from ...plan import planner
@@ -31,7 +32,7 @@ from .events import (
 )
 from .problems import connected, missing
 from .settings import BONE, OWN, WORLD, FabrikHold, FabrikHolder, holds_of, own_places, signed
-from .status import cycle_message
+from .status import cycle_message, fixed_note
 
 
 class Held(NamedTuple):
@@ -96,6 +97,24 @@ def find_hold(held: Held) -> tuple[bpy.types.Object, int] | None:
         if hold.bone == held.bone:
             return held.object, index
     return None
+
+
+def holding(point: Point) -> str | None:
+    """Return why channels of a target do not move it at this frame, as something holds it.
+
+    Returns:
+        Nothing if they do; None if it has not been held yet.
+    """
+    name = "" if point.skeleton is None else point.skeleton.names[point.bone]
+    known = find_hold(Held(point.object, name))
+    if known is None:
+        return None
+    scene = cast(bpy.types.Scene, bpy.context.scene)
+    until_now = [one for one in events_of(*known) if one.frame <= scene.frame_current_final + NEAR]
+    if not until_now:
+        return None
+    item, last = holds_of(known[0])[known[1]], until_now[-1]
+    return fixed_note(item.name, last.frame) if signed(item, last.holder) < 0 else ""
 
 
 def hold(

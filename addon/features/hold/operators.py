@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import bpy
 
+from ...blender import moving
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.messages import counted, msg, shown
@@ -378,4 +379,5 @@ register, unregister = registering(
         FABRIK_OT_hold_bake,
     ),
     (history.PROVIDERS, holds),
+    (moving.HOLDING, editing.holding),
 )

@@ -10,12 +10,23 @@ from ...blender.access import pose_bones, quarter_second
 from ...blender.errors import report_once
 from ...blender.messages import msg, shown
 from ...ui.following import shown_armature
-from ...ui.layout import Layout, SidebarPanel, draw_sentence
-from ...ui.paint import Colour, Strokes, faint, palette, pixel
+from ...ui.layout import Layout, SidebarPanel, draw_sentence, wrapped
+from ...ui.paint import (
+    Colour,
+    Strokes,
+    faint,
+    in_region,
+    is_dragging,
+    palette,
+    pixel,
+    start_texts,
+    write,
+)
 from ...ui.refusing import active_armature
 from ...ui.registering import registering
 from .listing import ShownHold, shown_holds
 from .settings import OWN, WORLD, holds_of
+from .status import fixed_note
 
 HOW_TO = msg(
     "Select a hand, then Shift-click the bone that it goes along with, and press Hold. To let a "
@@ -26,6 +37,9 @@ BAR, FOOT = 3.0, 42.0
 """The height of a bar in timelines, and its distance from the bottom, in pixels."""
 
 ALPHA = 0.6
+
+NOTE = 400
+"""The width of a note in the viewport, in pixels at a UI scale of 1."""
 
 LINE = 2.0
 """The width of lines in the viewport, in pixels at a UI scale of 1."""
@@ -76,7 +90,7 @@ def _draw_list(layout: Layout, context: bpy.types.Context, found: list[ShownHold
         remove = row.operator("fabrik.hold_event_remove", text="", icon="X")
         remove.armature, remove.index, remove.frame = one.armature.name, one.hold, one.start
         if one.is_at(frame) and not one.holder.use_animation:
-            draw_sentence(box, context, fixed_note(one))
+            draw_sentence(box, context, fixed_note(one.what, one.start))
     for armature, index in {(one.armature, one.hold): None for one in found}:
         hold = holds_of(armature)[index]
         row = box.row()
@@ -84,16 +98,6 @@ def _draw_list(layout: Layout, context: bpy.types.Context, found: list[ShownHold
         row.prop(hold, "blend")
         if said := hold.message:
             draw_sentence(box, context, said)
-
-
-def fixed_note(one: ShownHold) -> str:
-    """Return what to know of a control that cannot be moved, as its own channels do not count."""
-    return msg(
-        "“{bone}” stays as it was at frame {frame:g}: to move and key it within what holds it, "
-        "enable Own Animation beside its frames",
-        bone=one.what,
-        frame=one.start,
-    )
 
 
 # In the viewport and in timelines
@@ -120,6 +124,28 @@ def lines_of(context: bpy.types.Context) -> list[tuple[Any, Any]]:
     return found
 
 
+def notes_of(context: bpy.types.Context) -> list[tuple[Any, str]]:
+    """Return what is selected and held where its own channels do not count, and a note on that.
+
+    The first is its place in the viewport.
+    """
+    armature, layer = shown_armature(context), cast(bpy.types.ViewLayer, context.view_layer)
+    if armature is None or layer.depsgraph is None:
+        return []
+    frame = cast(bpy.types.Scene, context.scene).frame_current_final
+    bones = {(bone.id_data, bone.name) for bone in context.selected_pose_bones or ()}
+    found: list[tuple[Any, str]] = []
+    for one in shown_holds(armature):
+        hold = holds_of(one.armature)[one.hold]
+        prop = hold.prop
+        is_selected = (one.armature, hold.bone) in bones if prop is None else prop.select_get()
+        if is_selected and one.is_at(frame) and not one.holder.use_animation:
+            place = _place(layer, prop or one.armature, "" if prop else hold.bone)
+            if place is not None:
+                found.append((place, fixed_note(one.what, one.start)))
+    return found
+
+
 def _place(layer: bpy.types.ViewLayer, ob: bpy.types.Object, bone: str) -> Any:
     """Return where an object or a bone is shown, None if it is not."""
     posed = ob.evaluated_get(cast(bpy.types.Depsgraph, layer.depsgraph))
@@ -142,6 +168,24 @@ def _draw_lines() -> None:
         for held, by in lines_of(context):
             strokes.path((held.to_tuple(), by.to_tuple()), colour)
         strokes.lines(LINE * pixel(context))
+    except Exception:
+        report_once("could not draw what is held")
+
+
+def _draw_notes() -> None:
+    """Say beside a control that is dragged why it does not move."""
+    context = bpy.context
+    try:
+        space: Any = context.space_data
+        if not space.overlay.show_overlays or not is_dragging():
+            return
+        colour = palette(context).text
+        leading = 1.6 * start_texts(context)
+        for place, said in notes_of(context):
+            seen = in_region(context, place)
+            lines = wrapped(shown(said), context, NOTE) if seen is not None else []
+            for i, line in enumerate(lines):
+                write(line, seen[0] + leading, seen[1] - i * leading, colour)
     except Exception:
         report_once("could not draw what is held")
 
@@ -183,7 +227,11 @@ def register() -> None:
     _register()
     view: Any = bpy.types.SpaceView3D
     sheet: Any = bpy.types.SpaceDopeSheetEditor
-    for space, draw, when in ((view, _draw_lines, "POST_VIEW"), (sheet, _draw_bars, "POST_PIXEL")):
+    for space, draw, when in (
+        (view, _draw_lines, "POST_VIEW"),
+        (view, _draw_notes, "POST_PIXEL"),
+        (sheet, _draw_bars, "POST_PIXEL"),
+    ):
         _handles.append((space, space.draw_handler_add(draw, (), "WINDOW", when)))
 
 

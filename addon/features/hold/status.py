@@ -24,6 +24,16 @@ def cycle_message(holder: str, bone: str) -> Message:
     )
 
 
+def fixed_note(bone: str, frame: float) -> Message:
+    """Return what to know of a control whose own channels do not count since a frame."""
+    return msg(
+        "“{bone}” stays as it was at frame {frame:g}: to move and key it within what holds it, "
+        "enable Own Animation beside its frames in the panel Holds",
+        bone=bone,
+        frame=frame,
+    )
+
+
 def message_of(hold: bpy.types.PropertyGroup) -> str:
     """Return the problem of a hold and what to do about it; empty if it works."""
     armature: Any = hold.id_data

@@ -37,7 +37,7 @@ from addon.blender.skeleton import matrix_frame
 from addon.features.hold import editing
 from addon.features.hold.events import events_of
 from addon.features.hold.listing import shown_holds
-from addon.features.hold.panel import bars_of, lines_of
+from addon.features.hold.panel import bars_of, lines_of, notes_of
 from addon.features.hold.settings import holds_of
 from addon.plan import planner
 from fabrik_solver.core.holding import rigid
@@ -1034,6 +1034,58 @@ def test_what_is_held_is_drawn() -> None:
     for frame in (10, 70):
         go(frame)
         assert lines_of(bpy.context) == []
+
+
+STAYS = "stays as it was at frame 20: to move and key it within what holds it, enable Own Animation"
+
+
+def test_what_cannot_be_moved_while_it_is_held_says_so() -> None:
+    """As its own keys do not count: by the Drag tool, and beside it where Blender drags it."""
+    rig, cup = make_arm(), make_keyed_cup()
+    go(20)
+    hold(constraint="Hand", holder="Cup")
+    hold(object="Cup", holder="Rig", bone="Root")
+    enter_pose_mode(rig)
+    for bone in ("Hand", "IK"):
+        bits = pose_bits(rig)
+        refuses(bpy.ops.fabrik.drag, saying=f"“IK” {STAYS}", bone=bone, value=(0.1, 0, 0))
+        assert pose_bits(rig) == bits
+    click_bone(rig, "IK")
+    ((place, said),) = notes_of(bpy.context)
+    assert (place - world(rig, "IK").translation).length < 1e-6
+    assert said.startswith(f"“IK” {STAYS}")
+    cup.select_set(True)
+    assert len(notes_of(bpy.context)) == 2
+    for one in shown_holds(rig):
+        one.holder.use_animation = True
+    assert notes_of(bpy.context) == []
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    before = world(rig, "IK").translation
+    assert bpy.ops.fabrik.drag(bone="Hand", value=(0.02, 0, 0)) == {"FINISHED"}
+    assert (world(rig, "IK").translation - before).length > 0.01
+    go(10)
+    assert notes_of(bpy.context) == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_held_is_dragged_where_the_mouse_goes(seed: int) -> None:
+    """However far what holds it has turned since it began."""
+    chance = random.Random(seed)
+    rig, cup = make_arm(moves=0.0), make_cup()
+    for frame in (10, 40):
+        cup.rotation_euler = [chance.uniform(-2.0, 2.0) for _ in range(3)]
+        cup.keyframe_insert("rotation_euler", frame=frame)
+    go(10)
+    hold(constraint="Hand", holder="Cup")
+    if seed > 1:
+        go(35)
+        release(constraint="Hand")
+    go(40)
+    before = world(rig, "IK").translation
+    way = Vector([chance.uniform(-0.1, 0.1) for _ in range(3)])
+    assert bpy.ops.fabrik.drag(bone="Hand", value=way) == {"FINISHED"}
+    update()
+    assert (world(rig, "IK").translation - before - way).length < 1e-5
 
 
 def test_a_hand_goes_along_with_the_bone_that_is_selected_after_it() -> None:
