@@ -45,7 +45,7 @@ from .carrier import carrier_of
 from .events import Event
 from .problems import connected, removed
 from .record import UNHELD, Recorded, Records
-from .settings import BONE, holds_of, own_places
+from .settings import BONE, FabrikHold, FabrikHolder, holds_of, own_places
 
 
 class HeldInput(NamedTuple):
@@ -70,7 +70,8 @@ class HeldInput(NamedTuple):
 
 
 UNTOUCHED = HeldInput(UNHELD)
-"""How a bone is held before its first event, and when it is back in its own place."""
+"""How a bone is held before its first event, when it is back in its own place, and by what is gone.
+"""
 
 
 class BatchInput(NamedTuple):
@@ -166,9 +167,10 @@ class HeldBone(PrePassBone):
 
     Attributes:
         index: Its place in the list of holds.
-        holders: The points that hold it, None for the world and its own place.
+        holders: The points that hold it, None for the world, its own place and what is gone.
         fixed: The numbers of those within which own channels do not count.
         own: The numbers of those that are its own place.
+        lost: The numbers of those that do not exist any more.
         prop: The object that it carries, if its channels ever do not count.
         records: Its offsets and those of the other holds of the armature, by event.
         is_blended: Whether its events blend.
@@ -181,6 +183,7 @@ class HeldBone(PrePassBone):
     holders: Sequence[Point | None] = field(kw_only=True)
     fixed: frozenset[int] = field(kw_only=True)
     own: frozenset[int] = field(kw_only=True)
+    lost: frozenset[int] = field(kw_only=True)
     prop: bpy.types.Object | None = field(kw_only=True)
     records: Records = field(kw_only=True)
     is_blended: bool = field(default=False, kw_only=True)
@@ -220,7 +223,8 @@ class HeldBone(PrePassBone):
         """
         record, time = self._record_at(snapshot.time), snapshot.time
         is_blending = self.is_blended and self._blends(record, time)
-        if record is UNHELD or (record.holder in self.own and not is_blending):
+        is_back = record.holder in self.own and not is_blending
+        if record is UNHELD or is_back or record.holder in self.lost:
             return UNTOUCHED if self.records.of(self.index) else None
         parent, holder = self._parent(snapshot), self._holder_frame(snapshot, record.holder, places)
         carried = self._carried(snapshot) if record.is_fixed or record.was_fixed else WHOLE
@@ -321,19 +325,16 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
             bone = bone_index(rig, hold, "bone")
             if bone in rig.connected and rig.parents[bone] >= 0:
                 raise connected(hold.bone)
-            holders: list[Point | None] = []
-            for one in hold.holders:
-                if one.kind != BONE:
-                    holders.append(None)
-                elif one.object is None:
-                    raise removed(hold.bone)
-                elif one.object.type == "ARMATURE" and one.bone:
-                    skeleton = skeleton_of(one.object)
-                    holders.append(Point(one.object, skeleton, bone_index(skeleton, one, "bone")))
-                else:
-                    holders.append(Point(one.object))
         except ProblemError:
             continue  # The list says why (see `status`).
+        holders: list[Point | None] = []
+        lost: set[int] = set()
+        for number, one in enumerate(hold.holders, 1):
+            try:
+                holders.append(_holding(hold, one))
+            except ProblemError:
+                holders.append(None)
+                lost.add(number)
         records = kept[rig.object]
         fixed = frozenset(i for i, one in enumerate(hold.holders, 1) if not one.use_animation)
         own = own_places(hold)
@@ -347,10 +348,27 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
             holders=holders,
             fixed=fixed,
             own=own,
+            lost=frozenset(lost),
             prop=hold.prop if fixed or was_fixed else None,
             records=records,
             is_blended=hold.blend > 0.0 or bool(own),
         )
+
+
+def _holding(hold: FabrikHold, one: FabrikHolder) -> Point | None:
+    """Return the point that holds a bone; None for the world and its own place.
+
+    Raises:
+        ProblemError: If it does not exist any more.
+    """
+    if one.kind != BONE:
+        return None
+    if one.object is None:
+        raise removed(hold.bone)
+    if one.object.type == "ARMATURE" and one.bone:
+        skeleton = skeleton_of(one.object)
+        return Point(one.object, skeleton, bone_index(skeleton, one, "bone"))
+    return Point(one.object)
 
 
 def _held_at(

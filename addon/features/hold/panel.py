@@ -24,7 +24,7 @@ from ...ui.paint import (
 )
 from ...ui.refusing import active_armature
 from ...ui.registering import registering
-from .listing import ShownHold, shown_holds
+from .listing import holds_with, shown_holds
 from .settings import OWN, WORLD, holds_of
 from .status import fixed_note
 
@@ -65,18 +65,17 @@ class FABRIK_PT_holds(SidebarPanel, bpy.types.Panel):
         frames = quarter_second(cast(bpy.types.Scene, context.scene))
         row.operator("fabrik.release", text="Return").frames = frames
         armature = active_armature(context)
-        found = shown_holds(armature)
-        if not found:
+        if not any(len(holds_of(ob)) for ob in holds_with(armature)):
             draw_sentence(layout, context, HOW_TO)
             return
-        _draw_list(layout, context, found)
+        _draw_list(layout, context, armature)
         layout.operator("fabrik.hold_bake")
 
 
-def _draw_list(layout: Layout, context: bpy.types.Context, found: list[ShownHold]) -> None:
+def _draw_list(layout: Layout, context: bpy.types.Context, armature: bpy.types.Object) -> None:
     frame = cast(bpy.types.Scene, context.scene).frame_current_final
     box = layout.box().column()
-    for one in found:
+    for one in shown_holds(armature):
         row = box.row(align=True)
         row.active = one.is_at(frame)
         text = msg("{what}: {by}", what=one.what, by=one.by)
@@ -91,13 +90,15 @@ def _draw_list(layout: Layout, context: bpy.types.Context, found: list[ShownHold
         remove.armature, remove.index, remove.frame = one.armature.name, one.hold, one.start
         if one.is_at(frame) and not one.holder.use_animation:
             draw_sentence(box, context, fixed_note(one.what, one.start))
-    for armature, index in {(one.armature, one.hold): None for one in found}:
-        hold = holds_of(armature)[index]
-        row = box.row()
-        row.label(text=hold.name, translate=False)
-        row.prop(hold, "blend")
-        if said := hold.message:
-            draw_sentence(box, context, said)
+    for ob in holds_with(armature):
+        for index, hold in enumerate(holds_of(ob)):
+            row = box.row(align=True)
+            row.label(text=hold.name, translate=False)
+            row.prop(hold, "blend")
+            remove = row.operator("fabrik.hold_remove", text="", icon="X")
+            remove.armature, remove.index = ob.name, index
+            if said := hold.message:
+                draw_sentence(box, context, said)
 
 
 # In the viewport and in timelines

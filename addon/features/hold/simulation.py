@@ -97,6 +97,8 @@ class HoldSimulation:
 
 
 def holds(armature: bpy.types.Object) -> list[HoldSimulation]:
-    """Return the simulation of the holds of an armature, if they have events."""
-    one = HoldSimulation(armature) if len(holds_of(armature)) else None
-    return [one] if one is not None and one.moments else []
+    """Return the simulation of the holds of an armature, if they have or had events."""
+    if not len(holds_of(armature)):
+        return []
+    one = HoldSimulation(armature)
+    return [one] if one.moments or history.data(armature, OWNER) is not None else []

@@ -1516,6 +1516,68 @@ def test_a_holder_that_is_removed_is_said() -> None:
     assert rig.fabrik.constraints["Hand"].state == "REACHED"
 
 
+@pytest.mark.parametrize("what", ["object", "armature", "bone"])
+def test_a_holder_that_is_removed_leaves_the_others(what: str) -> None:
+    rig, other = make_arm(), make_arm("Other", -0.2)
+    make_cup()
+    enter_pose_mode(rig)
+    own = {frame: shown_bone(frame, rig, "IK") for frame in (30, 90)}
+    go(20)
+    hold(constraint="Hand", holder="Other", bone="" if what == "object" else "Hand")
+    go(50)
+    hold(constraint="Hand", holder="Cup")
+    go(80)
+    assert bpy.ops.fabrik.release(constraint="Hand", frames=5) == {"FINISHED"}
+    if what == "bone":
+        activate(other)
+        bpy.ops.object.mode_set(mode="EDIT")
+        other.data.edit_bones.remove(other.data.edit_bones["Hand"])
+        bpy.ops.object.mode_set(mode="OBJECT")
+        activate(rig)
+    elif what == "armature":
+        bpy.data.armatures.remove(other.data)
+    else:
+        bpy.data.objects.remove(other)
+    update()
+    assert "was removed: remove its events" in holds_of(rig)[0].message
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert apart(own[30], shown_bone(30, rig, "IK")) < 1e-7
+    there = shown_bone(50, rig, "IK")
+    assert apart(there, shown_bone(70, rig, "IK")) < 1e-6
+    assert apart(own[90], shown_bone(90, rig, "IK")) < 1e-7
+    go(50)
+    assert bpy.ops.fabrik.hold_event_remove(armature="Rig", index=0, frame=20) == {"FINISHED"}
+    assert holds_of(rig)[0].message == ""
+    assert apart(there, shown_bone(70, rig, "IK")) < 1e-6
+
+
+def test_events_that_are_deleted_in_the_dope_sheet_hold_nothing() -> None:
+    rig, _ = make_arm(), make_cup()
+    own = shown_bone(60, rig, "IK")
+    go(20)
+    hold(constraint="Hand", holder="Cup")
+    (curve,) = (c for c in curves(rig) if c.data_path.endswith(".holder"))
+    curve.keyframe_points.clear()
+    rig.animation_data.action.update_tag()
+    update()
+    assert shown_holds(rig) == []
+    assert "outdated" in holds_of(rig)[0].message
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert holds_of(rig)[0].message == ""
+    assert apart(own, shown_bone(60, rig, "IK")) < 1e-7
+
+
+def test_a_target_that_is_an_object_is_listed_with_its_limb() -> None:
+    rig, cup = make_arm(moves=0.0), make_cup()
+    goal = make_empty("Goal", world(rig, "IK").translation)
+    rig.fabrik.constraints[0].target, rig.fabrik.constraints[0].subtarget = goal, ""
+    update()
+    go(20)
+    hold(constraint="Hand", holder="Cup")
+    assert [(one.what, one.by) for one in shown_holds(rig)] == [("Goal", "Cup")]
+    assert len(lines_of(bpy.context)) == 1
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_holder_that_is_in_no_scene_holds_all_the_same(when: str) -> None:
     make_arm(moves=0.0)
@@ -1536,7 +1598,10 @@ def test_a_holder_that_is_in_no_scene_holds_all_the_same(when: str) -> None:
         go(frame)
         assert apart(there, world(holder).inverted() @ world(cup)) < 1e-6
         assert holder.matrix_world.translation.x > 0.25
-        assert hold_of(cup).message == ""
+        assert "“Holder” holds “Cup” and is in no scene" in hold_of(cup).message
+    bpy.context.scene.collection.objects.link(holder)
+    update()
+    assert hold_of(cup).message == ""
 
 
 def blended(first: Matrix, second: Matrix, share: float) -> Matrix:
