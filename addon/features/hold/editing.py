@@ -218,7 +218,7 @@ def release(several: Sequence[Held], frame: float, frames: int = 0) -> None:
     found: list[tuple[bpy.types.Object, int]] = []
     for held in several:
         known = find_hold(held)
-        if known is None or not _can_go(*known, frame, Holder(frames=frames)):
+        if known is None or not _can_go(*known, frame, frames):
             raise ProblemError("Nothing holds “{bone}” at this frame", bone=held.name)
         refuse_unkeyable(known[0])
         found.append(known)
@@ -229,7 +229,7 @@ def release(several: Sequence[Held], frame: float, frames: int = 0) -> None:
     _simulate([armature for armature, _ in found])
 
 
-def _can_go(armature: bpy.types.Object, index: int, frame: float, to: Holder) -> bool:
+def _can_go(armature: bpy.types.Object, index: int, frame: float, frames: int) -> bool:
     """Return whether a hold can be released at a frame, or an event there that released it change.
 
     What was released where it was can still go back to its own place later.
@@ -237,11 +237,12 @@ def _can_go(armature: bpy.types.Object, index: int, frame: float, to: Holder) ->
     item, events = holds_of(armature)[index], events_of(armature, index)
     earlier = [one for one in events if one.frame < frame - NEAR]
     now, before = holder_at(events, frame), holder_at(earlier, frame)
-    is_same = _is(item.holders[now - 1], to) if now > 0 else to.kind != OWN
-    gone = own_places(item)
-    if to.kind != OWN or not earlier:
-        gone |= {0}
-    return not is_same and not {now, before} <= gone
+    free = own_places(item)
+    if frames > 0 and earlier:
+        is_same = now in free and item.holders[now - 1].frames == frames
+    else:
+        is_same, free = now == 0, free | {0}
+    return not is_same and not {now, before} <= free
 
 
 def remove(armature: bpy.types.Object, index: int) -> None:
