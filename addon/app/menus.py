@@ -89,7 +89,9 @@ def draw_ik(menu: Any, context: bpy.types.Context) -> None:
     layout.operator("fabrik.hold", text="Hold in Body").by = "BODY"
     layout.operator("fabrik.pick_up")
     layout.operator("fabrik.release")
-    layout.operator("fabrik.release", text="Return").frames = quarter_second(cast(bpy.types.Scene, context.scene))
+    layout.operator("fabrik.release", text="Return").frames = quarter_second(
+        cast(bpy.types.Scene, context.scene)
+    )
     layout.separator()
     layout.operator("wm.call_menu_pie", text="FABRIK IK Pie Menu").name = PIE
 

@@ -14,7 +14,14 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import set_span
 from ...blender.messages import msg, recalled
-from ...blender.moving import channels_of, move_to, owner_of, place_of, refuse_held, refuse_unmovable
+from ...blender.moving import (
+    channels_of,
+    move_to,
+    owner_of,
+    place_of,
+    refuse_held,
+    refuse_unmovable,
+)
 from ...blender.precision import rounding_of
 from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import CHANNELS, LOCATION, continuous, mode_of

@@ -268,7 +268,12 @@ class HeldBone(PrePassBone):
         try:
             left = offset(before) if blend > 0.0 else WHOLE
             fixed = event.holder in self.fixed, blend > 0.0 and before in self.fixed
-            offsets = WHOLE if event.holder in self.own else offset(event.holder), blend, before, left
+            offsets = (
+                WHOLE if event.holder in self.own else offset(event.holder),
+                blend,
+                before,
+                left,
+            )
             return Recorded(event.frame, event.holder, *offsets, *fixed)
         except ValueError:
             raise ProblemError(

@@ -75,7 +75,7 @@ def shown_holds(armature: bpy.types.Object) -> list[ShownHold]:
                 if event.holder > 0:
                     holder = hold.holders[event.holder - 1]
                     if holder.kind == OWN:
-                        end = min(end or inf, event.frame + holder.frames)
+                        end = min(inf if end is None else end, event.frame + holder.frames)
                     by = name_of(holder)
                     found.append(ShownHold(ob, index, hold.name, by, holder, event.frame, end))
     return sorted(found, key=lambda one: one.start)

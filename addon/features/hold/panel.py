@@ -184,8 +184,9 @@ def _draw_notes() -> None:
         leading = 1.6 * start_texts(context)
         for place, said in notes_of(context):
             seen = in_region(context, place)
-            lines = wrapped(shown(said), context, NOTE) if seen is not None else []
-            for i, line in enumerate(lines):
+            if seen is None:
+                continue
+            for i, line in enumerate(wrapped(shown(said), context, NOTE)):
                 write(line, seen[0] + leading, seen[1] - i * leading, colour)
     except Exception:
         report_once("could not draw what is held")

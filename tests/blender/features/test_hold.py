@@ -1568,7 +1568,7 @@ def test_events_that_are_deleted_in_the_dope_sheet_hold_nothing() -> None:
 
 
 def test_a_target_that_is_an_object_is_listed_with_its_limb() -> None:
-    rig, cup = make_arm(moves=0.0), make_cup()
+    rig, _ = make_arm(moves=0.0), make_cup()
     goal = make_empty("Goal", world(rig, "IK").translation)
     rig.fabrik.constraints[0].target, rig.fabrik.constraints[0].subtarget = goal, ""
     update()
