@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import bpy
 
+from ..blender.access import quarter_second
 from ..blender.messages import shown
 from ..editing.constraints import active_constraint, is_in_ik
 from ..plan import planner
@@ -66,7 +67,7 @@ def draw_bone(menu: Any, context: bpy.types.Context) -> None:
     menu.layout.operator("fabrik.switch")
 
 
-def draw_ik(menu: Any, _context: bpy.types.Context) -> None:
+def draw_ik(menu: Any, context: bpy.types.Context) -> None:
     """Draw the entries of Pose > Inverse Kinematics."""
     layout = menu.layout
     layout.separator()
@@ -88,6 +89,9 @@ def draw_ik(menu: Any, _context: bpy.types.Context) -> None:
     layout.operator("fabrik.hold", text="Hold in Body").by = "BODY"
     layout.operator("fabrik.pick_up")
     layout.operator("fabrik.release")
+    layout.operator("fabrik.release", text="Return").frames = quarter_second(
+        cast(bpy.types.Scene, context.scene)
+    )
     layout.separator()
     layout.operator("wm.call_menu_pie", text="FABRIK IK Pie Menu").name = PIE
 

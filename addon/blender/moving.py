@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import bpy
 
-from fabrik_solver import Bone, Frame, facing, frame_in, inherited_axes, inverse, location_axes
+from fabrik_solver import (
+    WHOLE,
+    Bone,
+    Frame,
+    Local,
+    bone_frame,
+    facing,
+    frame_in,
+    inherited_axes,
+    inverse,
+    location_axes,
+)
 from fabrik_solver.core.vectors import (
     IDENTITY,
     ORIGIN,
@@ -36,6 +47,14 @@ from .skeleton import Point, Skeleton, matrix3, matrix_frame, vector
 LOCKED = 1e-5
 """The relative error (absolute below 1) up to which a locked component counts as unchanged, in
 addition to rounding."""
+
+
+HOLDING: list[Callable[[Point], str | None]] = []
+"""What features know of what holds a target elsewhere than where its channels put it.
+
+Each returns None for a target that it knows nothing of, otherwise why its channels do not move it,
+which is empty if they do.
+"""
 
 
 def owner_of(point: Point) -> Any:
@@ -86,6 +105,20 @@ def refuse_unmovable(point: Point, turns: bool) -> None:
                 what=channel_name(name),
                 owner=owner.name,
             )
+
+
+def refuse_held(point: Point) -> None:
+    """Refuse a target that something holds at this frame, so that its channels do not move it.
+
+    Raises:
+        ProblemError: With what to do.
+    """
+    if said := _holding(point):
+        raise ProblemError(said)
+
+
+def _holding(point: Point) -> str | None:
+    return next((said for ask in HOLDING if (said := ask(point)) is not None), None)
 
 
 def place_of(depsgraph: bpy.types.Depsgraph, point: Point) -> Frame:
@@ -144,7 +177,8 @@ def location_axes_world(depsgraph: bpy.types.Depsgraph, point: Point) -> Mat3:
         # Removing the own transform leaves that of the parent, whatever its type.
         return mat_product(world, _inverse_axes(matrix3(evaluated.matrix_basis)))
     bone, parent = _bone_and_parent(evaluated, point)
-    return mat_product(world, location_axes(bone, parent))
+    turned = mat_product(world, _turned_by_hold(evaluated, point))
+    return mat_product(turned, location_axes(bone, parent[0]))
 
 
 def _rotation_axes(depsgraph: bpy.types.Depsgraph, point: Point) -> tuple[Mat3, Vec]:
@@ -160,16 +194,33 @@ def _rotation_axes(depsgraph: bpy.types.Depsgraph, point: Point) -> tuple[Mat3, 
         own_axes = scale_columns(quat_matrix(_rotation_of(evaluated)), sizes)
         return mat_product(world, _inverse_axes(own_axes)), sizes
     bone, parent = _bone_and_parent(evaluated, point)
-    inherited, post_scale = inherited_axes(bone, parent)
+    inherited, post_scale = inherited_axes(bone, parent[0])
     posed = pose_bones(evaluated)[point.skeleton.names[point.bone]]
-    return mat_product(world, inherited), times(vector(posed.scale), post_scale)
+    turned = mat_product(world, _turned_by_hold(evaluated, point))
+    return mat_product(turned, inherited), times(vector(posed.scale), post_scale)
 
 
-def _bone_and_parent(evaluated: bpy.types.Object, point: Point) -> tuple[Bone, Mat3]:
-    """Return the rest pose of a target bone, and the posed axes of its parent in armature space."""
+def _bone_and_parent(evaluated: bpy.types.Object, point: Point) -> tuple[Bone, Frame]:
+    """Return the rest pose of a target bone, and the posed frame of its parent."""
     rig = cast(Skeleton, point.skeleton)
     parent = pose_bones(evaluated)[rig.names[point.bone]].parent
-    return rig.bone(point.bone), IDENTITY if parent is None else matrix3(parent.matrix)
+    return rig.bone(point.bone), WHOLE if parent is None else matrix_frame(parent.matrix)
+
+
+def _turned_by_hold(evaluated: bpy.types.Object, point: Point) -> Mat3:
+    """Return the axes, in armature space, to which what holds a bone turns those of its channels.
+
+    Raises:
+        ValueError: If the bone has zero scale.
+    """
+    if _holding(point) is None:
+        return IDENTITY
+    bone, parent = _bone_and_parent(evaluated, point)
+    owner = owner_of(point)
+    local = Local(vector(owner.location), _rotation_of(owner), vector(owner.scale))
+    own = bone_frame(bone, local, parent)[0]
+    shown = matrix3(pose_bones(evaluated)[owner.name].matrix)
+    return mat_product(shown, _inverse_axes(own))
 
 
 def _inverse_axes(axes: Mat3) -> Mat3:

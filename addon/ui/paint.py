@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 import blf
 import bpy
 import gpu
+from bpy_extras.view3d_utils import location_3d_to_region_2d
 from gpu_extras.batch import batch_for_shader
 
 from fabrik_solver.core.vectors import Vec
@@ -20,6 +21,10 @@ Colour = tuple[float, float, float, float]
 
 MARGIN = 12
 """The margin of text in a corner, in pixels at a resolution scale of 1."""
+
+
+DRAGS = ("TRANSFORM_OT_", "FABRIK_OT_drag")
+"""How the names of operators begin that move something with the mouse."""
 
 
 class Palette(NamedTuple):
@@ -160,6 +165,22 @@ def draw_dots(region: bpy.types.Region, view: bpy.types.RegionView3D, dots: Sequ
         "color": np.repeat(colours[seen], len(DOT), axis=0).astype(np.float32),
     }
     _draw(gpu.shader.from_builtin("FLAT_COLOR"), "TRIS", content)
+
+
+def in_region(context: bpy.types.Context, place: Vec) -> tuple[float, float] | None:
+    """Return a point in region coordinates; None if it is behind the viewer."""
+    pixel = location_3d_to_region_2d(context.region, context.region_data, place)
+    return None if pixel is None else (pixel.x, pixel.y)
+
+
+def is_dragging() -> bool:
+    """Return whether something is moved with the mouse, in any window."""
+    windows = cast(bpy.types.WindowManager, bpy.context.window_manager).windows
+    return any(
+        operator is not None and operator.bl_idname.startswith(DRAGS)
+        for window in windows
+        for operator in cast(Any, window).modal_operators
+    )
 
 
 def start_texts(context: bpy.types.Context) -> float:

@@ -2,7 +2,7 @@
 
 from character import HAND, RIG, hand_at, have_character
 from figure import FRAME, POSE_MENU
-from window import Window
+from window import FOLDER, Window
 
 CUP = "bpy.data.objects['Cup']"
 HELD = f"{CUP}.parent.fabrik.holds"
@@ -125,3 +125,40 @@ class TestHolding:
         window.key("Return")
         window.until(f"{KEYS} == [5.0]")
         window.until(f"{RIG}.fabrik.holds[0].message == ''")  # It was found again.
+
+    def test_a_control_whose_keys_do_not_count_says_so_where_it_is_dragged(self, window):
+        have_cup(window)
+        window.click(hand_at(window))
+        window.choose(POSE_MENU, "Hold in World")
+        window.until(f"len({RIG}.fabrik.holds) == 1 and len({RIG}.fabrik.constraints) == 1")
+        written: dict[bool, int] = {}
+        for counts in (True, False):
+            window.ask(f"{RIG}.fabrik.holds[0].holders[0].use_animation = {counts}")
+            window.until(f"{RIG}.fabrik.holds[0].message == ''")
+            x, y = hand_at(window)
+            window.move((x, y + 100))
+            before = window.settled()
+            window.key("g")
+            window.until("modal() == 'TRANSFORM_OT_translate'")
+            now = window.settled()
+            window.save(now, FOLDER / f"dragged_{counts}.png")
+            written[counts] = now.differing(before, (x + 20, y - 12, 300, 50))
+            window.key("Escape")
+            window.until("modal() == ''")
+        assert written[False] > written[True] + 1000, written
+
+    def test_a_cup_with_keys_returns_to_its_own_place(self, window):
+        have_cup(window)
+        window.ask(f"key_up({CUP}, 40)")
+        free = window.ask(f"(go(38), {PLACE})[1]")
+        window.ask("go(1)")
+        window.click(hand_at(window))
+        window.choose(POSE_MENU, "Pick Up")
+        window.until(f"{CUP}.parent is not None and len({HELD}) == 1")
+        window.ask("go(20)")
+        there = window.ask(PLACE)
+        window.choose(POSE_MENU, "Return")
+        window.until(f"len({EVENTS}) == 2")
+        assert near(window.ask(PLACE), there)
+        assert near(window.ask(f"(go(38), {PLACE})[1]"), free)
+        assert listed(window) == [f"Cup: {HAND}", "1–20", "Cup: Own Place", "20–26"]

@@ -15,8 +15,9 @@ from fabrik_solver.core.vectors import Mat3, Vec
 
 from ...blender.errors import ProblemError
 from ...blender.messages import msg, recalled
+from ...blender.moving import refuse_held
 from ...blender.refusals import linked_problem
-from ...blender.skeleton import Skeleton, skeleton_of
+from ...blender.skeleton import Point, Skeleton, skeleton_of
 from ...editing.constraints import is_on
 from ...plan import planner
 from ...plan.chain_plan import ChainPlan
@@ -128,14 +129,17 @@ def begin(
             name=bone,
             object=armature.name,
         )
-    for way in () if as_fk else WAYS:
-        dragged = way(armature, bone, whole_body)
-        if dragged is not None:
-            return dragged
+    refuse_held(Point(armature, rig, rig.index[bone]))
     chains = [chain for chain in chains_in(armature) if is_on(chain)]
     chain = _posing(chains, rig.index[bone])
     if chain is None and not as_fk:
         chain = _carrying(chains, rig.index[bone])
+    if chain is not None and chain.target is not None and _is_tip(chain, rig.index[bone]):
+        refuse_held(chain.target)
+    for way in () if as_fk else WAYS:
+        dragged = way(armature, bone, whole_body)
+        if dragged is not None:
+            return dragged
     if chain is None:
         posed = {i for other in chains if not _problem(other) for i in other.bones}
         return ChainDrag(depsgraph, armature, _free_chain(rig, bone, posed, selected))
@@ -184,6 +188,11 @@ def _carrying(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
         if bone == nearest:
             return chain
     return None
+
+
+def _is_tip(chain: ChainPlan, bone: int) -> bool:
+    """Return whether a bone is at the tip of a chain, or the hand or foot that this carries."""
+    return bone not in chain.bones[:-1]
 
 
 def _bones_to_tip(chain: ChainPlan, bone: int) -> int:

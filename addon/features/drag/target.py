@@ -23,7 +23,7 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
 from ...blender.messages import msg
-from ...blender.moving import location_axes_world, owner_of, place_of
+from ...blender.moving import location_axes_world, owner_of, place_of, refuse_held
 from ...blender.refusals import linked_problem
 from ...blender.relations import active_constraints
 from ...blender.skeleton import Point, vector
@@ -84,6 +84,7 @@ class TargetDrag:
         """
         owner = self._owner
         ob = self._target.object
+        refuse_held(self._target)
         if problem := linked_problem(ob):
             raise ProblemError(problem)
         if self._target.skeleton is not None and owner.bone.use_connect:

@@ -14,7 +14,14 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import set_span
 from ...blender.messages import msg, recalled
-from ...blender.moving import channels_of, move_to, owner_of, place_of, refuse_unmovable
+from ...blender.moving import (
+    channels_of,
+    move_to,
+    owner_of,
+    place_of,
+    refuse_held,
+    refuse_unmovable,
+)
 from ...blender.precision import rounding_of
 from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import CHANNELS, LOCATION, continuous, mode_of
@@ -149,6 +156,7 @@ class Snap:
         try:
             _refuse_posed(pole)
             refuse_unmovable(pole, turns=False)
+            refuse_held(pole)
             if others or (pole.uid, pole.bone) in known:
                 user = others[0] if others else chain.name
                 raise ProblemError(
@@ -322,6 +330,7 @@ def _refuse_motion(chain: ChainPlan) -> None:
 def _refuse_target(chain: ChainPlan, target: Point, indices: Sequence[int]) -> None:
     _refuse_posed(target)
     refuse_unmovable(target, chain.has_hand)
+    refuse_held(target)
     for other in planner.current().chains:
         is_among = other.rig is chain.rig and other.item in indices
         if is_among or other.target is None or not _are_same(other.target, target):

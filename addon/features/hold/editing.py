@@ -13,6 +13,7 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import NEAR
 from ...blender.rotation import ALL_CHANNELS
+from ...blender.skeleton import Point
 from ...editing.constraints import changed, remove_from
 from ...editing.playing import finish
 from ...plan import planner
@@ -30,8 +31,8 @@ from .events import (
     set_keys,
 )
 from .problems import connected, missing
-from .settings import BONE, WORLD, FabrikHold, FabrikHolder, holds_of, signed
-from .status import cycle_message
+from .settings import BONE, OWN, WORLD, FabrikHold, FabrikHolder, holds_of, own_places, signed
+from .status import cycle_message, fixed_note
 
 
 class Held(NamedTuple):
@@ -57,10 +58,17 @@ class Holder(NamedTuple):
     Attributes:
         object: The object; None for the world.
         bone: The name of its bone; empty for the object itself.
+        frames: In how many frames what is held goes back to its own place instead; 0 if it stays.
     """
 
     object: bpy.types.Object | None = None
     bone: str = ""
+    frames: int = 0
+
+    @property
+    def kind(self) -> str:
+        """What it is."""
+        return OWN if self.frames > 0 else WORLD if self.object is None else BONE
 
 
 def goal_of(armature: bpy.types.Object, constraint: str) -> Held:
@@ -89,6 +97,24 @@ def find_hold(held: Held) -> tuple[bpy.types.Object, int] | None:
         if hold.bone == held.bone:
             return held.object, index
     return None
+
+
+def holding(point: Point) -> str | None:
+    """Return why channels of a target do not move it at this frame, as something holds it.
+
+    Returns:
+        Nothing if they do; None if it has not been held yet.
+    """
+    name = "" if point.skeleton is None else point.skeleton.names[point.bone]
+    known = find_hold(Held(point.object, name))
+    if known is None:
+        return None
+    scene = cast(bpy.types.Scene, bpy.context.scene)
+    until_now = [one for one in events_of(*known) if one.frame <= scene.frame_current_final + NEAR]
+    if not until_now:
+        return None
+    item, last = holds_of(known[0])[known[1]], until_now[-1]
+    return fixed_note(item.name, last.frame) if signed(item, last.holder) < 0 else ""
 
 
 def hold(
@@ -178,8 +204,13 @@ def _changes(curve: Any, start: float, end: float) -> bool:
     return any(curve.evaluate(at) != value for at in (*keys, last) if start < at <= last)
 
 
-def release(several: Sequence[Held], frame: float) -> None:
-    """Give bones or objects back to their own parents from a frame on, where they are.
+def release(several: Sequence[Held], frame: float, frames: int = 0) -> None:
+    """Give bones or objects back to their own parents from a frame on.
+
+    Args:
+        several: What is held.
+        frame: The frame.
+        frames: In how many frames they go back to their own places; 0 to go on from where they are.
 
     Raises:
         ProblemError: If nothing holds one of them there; nothing has changed then.
@@ -187,13 +218,31 @@ def release(several: Sequence[Held], frame: float) -> None:
     found: list[tuple[bpy.types.Object, int]] = []
     for held in several:
         known = find_hold(held)
-        if known is None or holder_at(events_of(*known), frame) == 0:
+        if known is None or not _can_go(*known, frame, frames):
             raise ProblemError("Nothing holds “{bone}” at this frame", bone=held.name)
         refuse_unkeyable(known[0])
         found.append(known)
-    for known in found:
-        set_event(*known, frame, 0)
+    for armature, index in found:
+        item = holds_of(armature)[index]
+        number = _number_of(item, Holder(frames=frames), True) if frames > 0 else 0
+        set_event(armature, index, frame, number)
     _simulate([armature for armature, _ in found])
+
+
+def _can_go(armature: bpy.types.Object, index: int, frame: float, frames: int) -> bool:
+    """Return whether a hold can be released at a frame, or an event there that released it change.
+
+    What was released where it was can still go back to its own place later.
+    """
+    item, events = holds_of(armature)[index], events_of(armature, index)
+    earlier = [one for one in events if one.frame < frame - NEAR]
+    now, before = holder_at(events, frame), holder_at(earlier, frame)
+    free = own_places(item)
+    if frames > 0 and earlier:
+        is_same = now in free and item.holders[now - 1].frames == frames
+    else:
+        is_same, free = now == 0, free | {0}
+    return not is_same and not {now, before} <= free
 
 
 def remove(armature: bpy.types.Object, index: int) -> None:
@@ -254,15 +303,17 @@ def _number_of(item: FabrikHold, holder: Holder, is_moved: bool) -> int:
             return i + 1
     name = free_among(item.holders, "Holder")
     new = item.holders.add()
-    new.name, new.kind = name, WORLD if holder.object is None else BONE
-    new.object, new.bone, new.use_animation = holder.object, holder.bone, is_moved
+    new.name, new.kind, new.object, new.bone = name, holder.kind, holder.object, holder.bone
+    new.use_animation = is_moved
+    if holder.kind == OWN:
+        new.frames = holder.frames
     return len(item.holders)
 
 
 def _is(one: FabrikHolder, holder: Holder) -> bool:
     """Return whether an item of the list is of a holder."""
-    kind = WORLD if holder.object is None else BONE
-    return (one.kind, one.object, one.bone) == (kind, holder.object, holder.bone)
+    is_alike = (one.kind, one.object, one.bone) == (holder.kind, holder.object, holder.bone)
+    return is_alike and (one.kind != OWN or one.frames == holder.frames)
 
 
 def _simulate(armatures: Sequence[bpy.types.Object]) -> None:

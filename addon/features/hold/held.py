@@ -17,7 +17,8 @@ where ``world(f)`` is as it was held before. So it is known only once the frames
 visited, in their order, and it is stored (see `record`).
 
 An event may blend: for some frames from it on, the bone goes over from where it would be if what
-held it before held on, to where it is held now. At the event both are where it is.
+held it before held on, to where it is held now. At the event both are where it is. Only a bone that
+goes back to its own place has no offset there, and is not held any more once it has arrived.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from .carrier import carrier_of
 from .events import Event
 from .problems import connected, removed
 from .record import UNHELD, Recorded, Records
-from .settings import WORLD, holds_of
+from .settings import BONE, FabrikHold, FabrikHolder, holds_of, own_places
 
 
 class HeldInput(NamedTuple):
@@ -68,8 +69,9 @@ class HeldInput(NamedTuple):
     carried: Frame = WHOLE
 
 
-NOT_YET = HeldInput(UNHELD)
-"""How a bone is held before its first event."""
+UNTOUCHED = HeldInput(UNHELD)
+"""How a bone is held before its first event, when it is back in its own place, and by what is gone.
+"""
 
 
 class BatchInput(NamedTuple):
@@ -136,7 +138,7 @@ class HeldBones(UnitPlan):
                 continue
             local = pose.posed_local(hold.bone)
             rotation, location = local.rotation, local.location
-            # Before its first event it is where it is, and the frame counts as solved.
+            # Untouched it is where it is, and the frame counts as solved.
             if held.record is not UNHELD:
                 record, bone, parent = held.record, self.rig.bone(hold.bone), held.parent
                 space = frame_in(held.holder, record.offset)
@@ -165,8 +167,10 @@ class HeldBone(PrePassBone):
 
     Attributes:
         index: Its place in the list of holds.
-        holders: The points that hold it, None for the world.
+        holders: The points that hold it, None for the world, its own place and what is gone.
         fixed: The numbers of those within which own channels do not count.
+        own: The numbers of those that are its own place.
+        lost: The numbers of those that do not exist any more.
         prop: The object that it carries, if its channels ever do not count.
         records: Its offsets and those of the other holds of the armature, by event.
         is_blended: Whether its events blend.
@@ -178,6 +182,8 @@ class HeldBone(PrePassBone):
     index: int = field(kw_only=True)
     holders: Sequence[Point | None] = field(kw_only=True)
     fixed: frozenset[int] = field(kw_only=True)
+    own: frozenset[int] = field(kw_only=True)
+    lost: frozenset[int] = field(kw_only=True)
     prop: bpy.types.Object | None = field(kw_only=True)
     records: Records = field(kw_only=True)
     is_blended: bool = field(default=False, kw_only=True)
@@ -216,11 +222,13 @@ class HeldBone(PrePassBone):
             places: Known frames of what holds, in world space; others are added.
         """
         record, time = self._record_at(snapshot.time), snapshot.time
-        if record is UNHELD:
-            return NOT_YET if self.records.of(self.index) else None
+        is_blending = self.is_blended and self._blends(record, time)
+        is_back = record.holder in self.own and not is_blending
+        if record is UNHELD or is_back or record.holder in self.lost:
+            return UNTOUCHED if self.records.of(self.index) else None
         parent, holder = self._parent(snapshot), self._holder_frame(snapshot, record.holder, places)
         carried = self._carried(snapshot) if record.is_fixed or record.was_fixed else WHOLE
-        if not (self.is_blended and self._blends(record, time)):
+        if not is_blending:
             return HeldInput(record, parent, holder, carried=carried)
         before = self._holder_frame(snapshot, record.before, places)
         share = eased(max(0.0, time - record.frame) / record.blend)
@@ -260,7 +268,12 @@ class HeldBone(PrePassBone):
         try:
             left = offset(before) if blend > 0.0 else WHOLE
             fixed = event.holder in self.fixed, blend > 0.0 and before in self.fixed
-            offsets = offset(event.holder), blend, before, left
+            offsets = (
+                WHOLE if event.holder in self.own else offset(event.holder),
+                blend,
+                before,
+                left,
+            )
             return Recorded(event.frame, event.holder, *offsets, *fixed)
         except ValueError:
             raise ProblemError(
@@ -274,7 +287,7 @@ class HeldBone(PrePassBone):
         self, snapshot: Snapshot, holder: int, places: dict[tuple[int, int], Frame]
     ) -> Frame:
         """Return the frame of what holds it in world space, given its number."""
-        if holder == 0:
+        if holder == 0 or holder in self.own:
             rig = self.rig
             rest = bone_frame(rig.bone(self.bone), Local(), self._parent(snapshot))
             return frame_in(snapshot.world(rig.object, rig.uid), rest)
@@ -317,21 +330,19 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
             bone = bone_index(rig, hold, "bone")
             if bone in rig.connected and rig.parents[bone] >= 0:
                 raise connected(hold.bone)
-            holders: list[Point | None] = []
-            for one in hold.holders:
-                if one.kind == WORLD:
-                    holders.append(None)
-                elif one.object is None:
-                    raise removed(hold.bone)
-                elif one.object.type == "ARMATURE" and one.bone:
-                    skeleton = skeleton_of(one.object)
-                    holders.append(Point(one.object, skeleton, bone_index(skeleton, one, "bone")))
-                else:
-                    holders.append(Point(one.object))
         except ProblemError:
             continue  # The list says why (see `status`).
+        holders: list[Point | None] = []
+        lost: set[int] = set()
+        for number, one in enumerate(hold.holders, 1):
+            try:
+                holders.append(_holding(hold, one))
+            except ProblemError:
+                holders.append(None)
+                lost.add(number)
         records = kept[rig.object]
         fixed = frozenset(i for i, one in enumerate(hold.holders, 1) if not one.use_animation)
+        own = own_places(hold)
         # What was chosen since then counts once it is simulated.
         was_fixed = any(one.is_fixed for one in records.of(index))
         yield HeldBone(
@@ -341,10 +352,28 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
             index=index,
             holders=holders,
             fixed=fixed,
+            own=own,
+            lost=frozenset(lost),
             prop=hold.prop if fixed or was_fixed else None,
             records=records,
-            is_blended=hold.blend > 0.0,
+            is_blended=hold.blend > 0.0 or bool(own),
         )
+
+
+def _holding(hold: FabrikHold, one: FabrikHolder) -> Point | None:
+    """Return the point that holds a bone; None for the world and its own place.
+
+    Raises:
+        ProblemError: If it does not exist any more.
+    """
+    if one.kind != BONE:
+        return None
+    if one.object is None:
+        raise removed(hold.bone)
+    if one.object.type == "ARMATURE" and one.bone:
+        skeleton = skeleton_of(one.object)
+        return Point(one.object, skeleton, bone_index(skeleton, one, "bone"))
+    return Point(one.object)
 
 
 def _held_at(
@@ -367,8 +396,9 @@ def _held_at(
     if armature is None or index < 0:
         return never
     records = kept.setdefault(armature, Records(armature))
+    free = {0, *own_places(holds_of(armature)[index])}
 
     def is_held(time: float) -> bool:
-        return records.at(index, time).holder > 0
+        return records.at(index, time).holder not in free
 
     return is_held

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import bpy
 
+from ...blender import moving
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.messages import counted, msg, shown
@@ -258,7 +259,17 @@ class FABRIK_OT_release(Holding, bpy.types.Operator):
     bl_label = "Release"
     bl_description = (
         "From this frame on, let what is held go along with its own parent again. It stays where "
-        "it is at this frame"
+        "it is at this frame, and goes on from there, or back to its own place"
+    )
+
+    frames: int = defined(
+        "Return",
+        "Frames in which it goes back to its own place, where its own keys put it. 0: it goes on "
+        "from where it is",
+        default=0,
+        min=0,
+        soft_max=50,
+        options={"SKIP_SAVE"},
     )
 
     def selected(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[Held]:
@@ -272,7 +283,14 @@ class FABRIK_OT_release(Holding, bpy.types.Operator):
         """Add the events."""
         held = self.held(context)
         frame = context.scene.frame_current_final
-        editing.release(held, frame)
+        editing.release(held, frame, self.frames)
+        if self.frames > 0:
+            return msg(
+                "“{bone}” goes back to its own place from frame {frame:g} to {end:g}",
+                bone=_names(held),
+                frame=frame,
+                end=frame + self.frames,
+            )
         return msg("“{bone}” is released at frame {frame:g}", bone=_names(held), frame=frame)
 
 
@@ -361,4 +379,5 @@ register, unregister = registering(
         FABRIK_OT_hold_bake,
     ),
     (history.PROVIDERS, holds),
+    (moving.HOLDING, editing.holding),
 )

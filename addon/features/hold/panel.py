@@ -6,16 +6,27 @@ from typing import Any, cast
 
 import bpy
 
-from ...blender.access import pose_bones
+from ...blender.access import pose_bones, quarter_second
 from ...blender.errors import report_once
 from ...blender.messages import msg, shown
 from ...ui.following import shown_armature
-from ...ui.layout import Layout, SidebarPanel, draw_sentence
-from ...ui.paint import Colour, Strokes, faint, palette, pixel
+from ...ui.layout import Layout, SidebarPanel, draw_sentence, wrapped
+from ...ui.paint import (
+    Colour,
+    Strokes,
+    faint,
+    in_region,
+    is_dragging,
+    palette,
+    pixel,
+    start_texts,
+    write,
+)
 from ...ui.refusing import active_armature
 from ...ui.registering import registering
-from .listing import ShownHold, shown_holds
-from .settings import WORLD, holds_of
+from .listing import holds_with, shown_holds
+from .settings import OWN, WORLD, holds_of
+from .status import fixed_note
 
 HOW_TO = msg(
     "Select a hand, then Shift-click the bone that it goes along with, and press Hold. To let a "
@@ -26,6 +37,9 @@ BAR, FOOT = 3.0, 42.0
 """The height of a bar in timelines, and its distance from the bottom, in pixels."""
 
 ALPHA = 0.6
+
+NOTE = 400
+"""The width of a note in the viewport, in pixels at a UI scale of 1."""
 
 LINE = 2.0
 """The width of lines in the viewport, in pixels at a UI scale of 1."""
@@ -46,48 +60,45 @@ class FABRIK_PT_holds(SidebarPanel, bpy.types.Panel):
         row = column.row(align=True)
         row.operator("fabrik.hold", text="In World").by = "WORLD"
         row.operator("fabrik.hold", text="In Body").by = "BODY"
-        column.operator("fabrik.pick_up")
+        row = column.row(align=True)
+        row.operator("fabrik.pick_up")
+        frames = quarter_second(cast(bpy.types.Scene, context.scene))
+        row.operator("fabrik.release", text="Return").frames = frames
         armature = active_armature(context)
-        found = shown_holds(armature)
-        if not found:
+        if not any(len(holds_of(ob)) for ob in holds_with(armature)):
             draw_sentence(layout, context, HOW_TO)
             return
-        _draw_list(layout, context, found)
+        _draw_list(layout, context, armature)
         layout.operator("fabrik.hold_bake")
 
 
-def _draw_list(layout: Layout, context: bpy.types.Context, found: list[ShownHold]) -> None:
+def _draw_list(layout: Layout, context: bpy.types.Context, armature: bpy.types.Object) -> None:
     frame = cast(bpy.types.Scene, context.scene).frame_current_final
     box = layout.box().column()
-    for one in found:
+    for one in shown_holds(armature):
         row = box.row(align=True)
         row.active = one.is_at(frame)
         text = msg("{what}: {by}", what=one.what, by=one.by)
         row.label(text=shown(text), translate=False, icon="PINNED")
         until = "" if one.end is None else f"{one.end:g}"
         row.label(text=f"{one.start:g}–{until}", translate=False)
-        row.prop(one.holder, "use_animation", text="", icon="ACTION")
+        if one.holder.kind == OWN:
+            row.prop(one.holder, "frames", text="")
+        else:
+            row.prop(one.holder, "use_animation", text="", icon="ACTION")
         remove = row.operator("fabrik.hold_event_remove", text="", icon="X")
         remove.armature, remove.index, remove.frame = one.armature.name, one.hold, one.start
         if one.is_at(frame) and not one.holder.use_animation:
-            draw_sentence(box, context, fixed_note(one))
-    for armature, index in {(one.armature, one.hold): None for one in found}:
-        hold = holds_of(armature)[index]
-        row = box.row()
-        row.label(text=hold.name, translate=False)
-        row.prop(hold, "blend")
-        if said := hold.message:
-            draw_sentence(box, context, said)
-
-
-def fixed_note(one: ShownHold) -> str:
-    """Return what to know of a control that cannot be moved, as its own channels do not count."""
-    return msg(
-        "“{bone}” stays as it was at frame {frame:g}: to move and key it within what holds it, "
-        "enable Own Animation beside its frames",
-        bone=one.what,
-        frame=one.start,
-    )
+            draw_sentence(box, context, fixed_note(one.what, one.start))
+    for ob in holds_with(armature):
+        for index, hold in enumerate(holds_of(ob)):
+            row = box.row(align=True)
+            row.label(text=hold.name, translate=False)
+            row.prop(hold, "blend")
+            remove = row.operator("fabrik.hold_remove", text="", icon="X")
+            remove.armature, remove.index = ob.name, index
+            if said := hold.message:
+                draw_sentence(box, context, said)
 
 
 # In the viewport and in timelines
@@ -114,6 +125,28 @@ def lines_of(context: bpy.types.Context) -> list[tuple[Any, Any]]:
     return found
 
 
+def notes_of(context: bpy.types.Context) -> list[tuple[Any, str]]:
+    """Return what is selected and held where its own channels do not count, and a note on that.
+
+    The first is its place in the viewport.
+    """
+    armature, layer = shown_armature(context), cast(bpy.types.ViewLayer, context.view_layer)
+    if armature is None or layer.depsgraph is None:
+        return []
+    frame = cast(bpy.types.Scene, context.scene).frame_current_final
+    bones = {(bone.id_data, bone.name) for bone in context.selected_pose_bones or ()}
+    found: list[tuple[Any, str]] = []
+    for one in shown_holds(armature):
+        hold = holds_of(one.armature)[one.hold]
+        prop = hold.prop
+        is_selected = (one.armature, hold.bone) in bones if prop is None else prop.select_get()
+        if is_selected and one.is_at(frame) and not one.holder.use_animation:
+            place = _place(layer, prop or one.armature, "" if prop else hold.bone)
+            if place is not None:
+                found.append((place, fixed_note(one.what, one.start)))
+    return found
+
+
 def _place(layer: bpy.types.ViewLayer, ob: bpy.types.Object, bone: str) -> Any:
     """Return where an object or a bone is shown, None if it is not."""
     posed = ob.evaluated_get(cast(bpy.types.Depsgraph, layer.depsgraph))
@@ -136,6 +169,25 @@ def _draw_lines() -> None:
         for held, by in lines_of(context):
             strokes.path((held.to_tuple(), by.to_tuple()), colour)
         strokes.lines(LINE * pixel(context))
+    except Exception:
+        report_once("could not draw what is held")
+
+
+def _draw_notes() -> None:
+    """Say beside a control that is dragged why it does not move."""
+    context = bpy.context
+    try:
+        space: Any = context.space_data
+        if not space.overlay.show_overlays or not is_dragging():
+            return
+        colour = palette(context).text
+        leading = 1.6 * start_texts(context)
+        for place, said in notes_of(context):
+            seen = in_region(context, place)
+            if seen is None:
+                continue
+            for i, line in enumerate(wrapped(shown(said), context, NOTE)):
+                write(line, seen[0] + leading, seen[1] - i * leading, colour)
     except Exception:
         report_once("could not draw what is held")
 
@@ -177,7 +229,11 @@ def register() -> None:
     _register()
     view: Any = bpy.types.SpaceView3D
     sheet: Any = bpy.types.SpaceDopeSheetEditor
-    for space, draw, when in ((view, _draw_lines, "POST_VIEW"), (sheet, _draw_bars, "POST_PIXEL")):
+    for space, draw, when in (
+        (view, _draw_lines, "POST_VIEW"),
+        (view, _draw_notes, "POST_PIXEL"),
+        (sheet, _draw_bars, "POST_PIXEL"),
+    ):
         _handles.append((space, space.draw_handler_add(draw, (), "WINDOW", when)))
 
 

@@ -23,6 +23,15 @@ def connected(bone: str) -> ProblemError:
     )
 
 
+def unlinked(holder: str, bone: str) -> ProblemError:
+    """Return the problem of a bone that is held by something that nobody sees."""
+    return ProblemError(
+        "“{holder}” holds “{bone}” and is in no scene: link it to one, or remove its events",
+        holder=holder,
+        bone=bone,
+    )
+
+
 def removed(bone: str) -> ProblemError:
     """Return the problem of a bone whose holder does not exist any more."""
     return ProblemError("What held “{bone}” was removed: remove its events", bone=bone)

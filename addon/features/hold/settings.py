@@ -16,7 +16,7 @@ from ...settings.definitions import (
 from ...settings.properties import FabrikSettings, settings
 from .status import message_of
 
-WORLD, BONE = "WORLD", "BONE"
+WORLD, BONE, OWN = "WORLD", "BONE", "OWN"
 
 
 class FabrikHolder(bpy.types.PropertyGroup):
@@ -28,6 +28,7 @@ class FabrikHolder(bpy.types.PropertyGroup):
         items=(
             (WORLD, "World", "It stays where it is", 0),
             (BONE, "Object or Bone", "It goes along with an object or one of its bones", 1),
+            (OWN, "Own Place", "Nothing: it goes back to where its own keys put it", 2),
         ),
         in_presets=False,
     )
@@ -39,6 +40,14 @@ class FabrikHolder(bpy.types.PropertyGroup):
         "that began",
         in_presets=False,
         default=True,
+    )
+    frames: int = fixed(
+        "Return",
+        "Frames in which it goes back to its own place, where its own keys put it",
+        in_presets=False,
+        default=1,
+        min=1,
+        soft_max=50,
     )
 
 
@@ -86,6 +95,18 @@ def signed(hold: FabrikHold, number: int) -> int:
     """Return the number of a holder, negative if keys of what is held do not count there."""
     is_fixed = number > 0 and not hold.holders[number - 1].use_animation
     return -number if is_fixed else number
+
+
+def own_places(hold: FabrikHold) -> frozenset[int]:
+    """Return the numbers of those holders that let a bone go back to its own place."""
+    return frozenset(i for i, one in enumerate(hold.holders, 1) if one.kind == OWN)
+
+
+def blend_at(hold: FabrikHold, number: int) -> float:
+    """Return for how many frames a bone goes over to what holds it, given the number of that."""
+    if number in own_places(hold):
+        return hold.holders[number - 1].frames
+    return hold.blend
 
 
 def holds_signature(own: FabrikSettings) -> object:

@@ -16,7 +16,7 @@ from ..simulation.digest import Source
 from .events import Event, events_of
 from .held import HeldBone
 from .record import OWNER, Kept, packed
-from .settings import holds_of, signed
+from .settings import OWN, blend_at, holds_of, signed
 
 
 class HoldSimulation:
@@ -40,9 +40,11 @@ class HoldSimulation:
         self.moments = [frame_of(scene, time) for time in sorted(times)]
 
     def inputs(self) -> object:
-        """Return the events, whether each holder is the world, and how long events blend."""
+        """Return the events, what each holder is, and how long events blend."""
         own = holds_of(self._armature)
-        kinds = [[one.kind for one in hold.holders] for hold in own]
+        kinds = [
+            [one.frames if one.kind == OWN else one.kind for one in hold.holders] for hold in own
+        ]
         events = [
             [(event.frame, signed(hold, event.holder)) for event in events]
             for hold, events in zip(own, self._events, strict=True)
@@ -78,10 +80,11 @@ class HoldSimulation:
             if not isinstance(bone, HeldBone) or bone.rig.object != self._armature:
                 continue
             own = self._kept.setdefault(bone.index, [])
-            blend = holds_of(self._armature)[bone.index].blend
+            hold = holds_of(self._armature)[bone.index]
             for event in self._coming(bone.index, len(own), snapshot.time):
                 local = snapshot.poses[bone.rig.uid].fk.posed(bone.bone)
                 before = own[-1].holder if own else 0
+                blend = blend_at(hold, event.holder)
                 own.append(bone.record(snapshot, local, event, before, blend))
 
     def result(self) -> bytes:
@@ -94,6 +97,8 @@ class HoldSimulation:
 
 
 def holds(armature: bpy.types.Object) -> list[HoldSimulation]:
-    """Return the simulation of the holds of an armature, if they have events."""
-    one = HoldSimulation(armature) if len(holds_of(armature)) else None
-    return [one] if one is not None and one.moments else []
+    """Return the simulation of the holds of an armature, if they have or had events."""
+    if not len(holds_of(armature)):
+        return []
+    one = HoldSimulation(armature)
+    return [one] if one.moments or history.data(armature, OWNER) is not None else []

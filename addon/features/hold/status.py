@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, cast
 
 import bpy
@@ -10,7 +11,7 @@ from ...blender.messages import Message, msg
 from ...plan import planner
 from ...plan.plan import Plan
 from ..simulation import history
-from .problems import connected, missing, removed
+from .problems import connected, missing, removed, unlinked
 from .record import OWNER
 
 
@@ -21,6 +22,16 @@ def cycle_message(holder: str, bone: str) -> Message:
         "release “{holder}” first",
         holder=holder,
         bone=bone,
+    )
+
+
+def fixed_note(bone: str, frame: float) -> Message:
+    """Return what to know of a control whose own channels do not count since a frame."""
+    return msg(
+        "“{bone}” stays as it was at frame {frame:g}: to move and key it within what holds it, "
+        "enable Own Animation beside its frames in the panel Holds",
+        bone=bone,
+        frame=frame,
     )
 
 
@@ -37,10 +48,23 @@ def message_of(hold: bpy.types.PropertyGroup) -> str:
     scene = cast(bpy.types.Scene, bpy.context.scene)
     if cycle := _cycle(plan, held, scene.frame_current_final):
         return cycle
+    numbers = {one.holder for one in held.records.of(index)}
+    if numbers & held.lost:
+        return str(removed(cast(Any, hold).bone))
     kept = history.data(armature, OWNER)
     if kept is None:
         return history.lack(armature, OWNER)
-    return held.note if kept.is_fresh else msg("Simulation is outdated: press Simulate")
+    if not kept.is_fresh:
+        return msg("Simulation is outdated: press Simulate")
+    return held.note or _unseen(hold, numbers)
+
+
+def _unseen(hold: Any, numbers: Collection[int]) -> str:
+    """Return why something holds that is not in sight; empty if nothing is out of it."""
+    for one in (hold.holders[number - 1] for number in numbers if number > 0):
+        if one.object is not None and not one.object.users_scene:
+            return str(unlinked(one.object.name, hold.name))
+    return ""
 
 
 def _cycle(plan: Plan, held: Any, frame: float) -> str:
@@ -70,9 +94,4 @@ def _unplanned(hold: Any) -> str:
         return str(missing(hold.bone, armature))
     if bones[hold.bone].use_connect and bones[hold.bone].parent is not None:
         return str(connected(hold.bone))
-    for one in hold.holders:
-        if one.kind == "BONE" and one.object is None:
-            return str(removed(hold.bone))
-        if one.kind == "BONE" and one.bone and one.bone not in one.object.data.bones:
-            return str(missing(one.bone, one.object))
     return ""

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, cast
 
 import blf
 import bpy
-from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Vector
 
 from fabrik_solver.core.vectors import Vec, mix
@@ -30,6 +29,8 @@ from ...ui.paint import (
     Strokes,
     draw_dots,
     faint,
+    in_region,
+    is_dragging,
     palette,
     pixel,
     start_texts,
@@ -49,10 +50,6 @@ DOT = 3.5
 
 MOST_LINES = 6
 """Maximum number of constraints in the text."""
-
-
-DRAGS = ("TRANSFORM_OT_", "FABRIK_OT_drag")
-"""How the names of operators begin that move something with the mouse."""
 
 
 class OverlayData(NamedTuple):
@@ -80,16 +77,6 @@ def overlay_data(context: bpy.types.Context) -> OverlayData | None:
     with_reach = fabrik.show_reach or is_dragging()
     data = OverlayData(shown_chains(layer, view, with_reach), shown_joint(layer, view))
     return data if data.chains or data.joint else None
-
-
-def is_dragging() -> bool:
-    """Return whether something is moved with the mouse, in any window."""
-    windows = cast(bpy.types.WindowManager, bpy.context.window_manager).windows
-    return any(
-        operator is not None and operator.bl_idname.startswith(DRAGS)
-        for window in windows
-        for operator in cast(Any, window).modal_operators
-    )
 
 
 # In world space
@@ -171,18 +158,12 @@ def draw_pixels(context: bpy.types.Context, shown: OverlayData) -> None:
     for chain in shown.chains:
         if chain.target is None or not chain.missed:
             continue
-        middle = _in_region(context, mix(chain.tip, chain.target, 0.5))
+        middle = in_region(context, mix(chain.tip, chain.target, 0.5))
         if middle is not None:
             text = length_text(cast(bpy.types.Scene, context.scene), chain.missed)
             write(text, middle[0], middle[1] + 3.0 * size, colours.target)
     if _has_corner(context):
         _write_report(context, report(context, shown.chains), 1.6 * height, colours.text)
-
-
-def _in_region(context: bpy.types.Context, place: Vec) -> tuple[float, float] | None:
-    """Return a point in region coordinates; None if it is behind the viewer."""
-    pixel = location_3d_to_region_2d(context.region, context.region_data, place)
-    return None if pixel is None else (pixel.x, pixel.y)
 
 
 def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str]:

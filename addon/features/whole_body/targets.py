@@ -30,7 +30,13 @@ from fabrik_solver.core.vectors import (
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.limbs import named_chain
-from ...blender.moving import location_axes_world, owner_of, place_of, refuse_unmovable
+from ...blender.moving import (
+    location_axes_world,
+    owner_of,
+    place_of,
+    refuse_held,
+    refuse_unmovable,
+)
 from ...blender.relations import active_constraints, node_at, node_of, parents, walk_dependencies
 from ...blender.skeleton import Point, skeleton_of, vector
 from ...editing.constraints import is_on
@@ -142,6 +148,7 @@ class MovedControl:
             ProblemError: If it cannot be moved.
         """
         refuse_unmovable(point, turns)
+        refuse_held(point)
         self.point, self._turns = point, turns
         self._owner = owner_of(point)
         axes, self.place = place_of(depsgraph, point)

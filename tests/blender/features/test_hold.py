@@ -37,7 +37,7 @@ from addon.blender.skeleton import matrix_frame
 from addon.features.hold import editing
 from addon.features.hold.events import events_of
 from addon.features.hold.listing import shown_holds
-from addon.features.hold.panel import bars_of, lines_of
+from addon.features.hold.panel import bars_of, lines_of, notes_of
 from addon.features.hold.settings import holds_of
 from addon.plan import planner
 from fabrik_solver.core.holding import rigid
@@ -266,7 +266,7 @@ def test_nothing_moves_at_an_event(seed: int) -> None:
         known[frame] = placed(rig, bone)
         holder = chance.choice([None, "release", *holders])
         if holder == "release" and last is not None:
-            editing.release([held], frame)
+            editing.release([held], frame, counts.choice((0, 0, 3)))
             last = None
         else:
             by = None if holder == "release" else holder
@@ -590,6 +590,91 @@ def test_own_keys_count_again_after_the_release_and_nothing_moves_at_it() -> Non
     free = [shown_bone(frame, rig, "IK") for frame in (35, 90)]
     go(35)
     assert apart(free[0], rig.matrix_world @ rig.pose.bones["IK"].matrix) < 1e-6
+
+
+@pytest.mark.parametrize("use_animation", [False, True])
+def test_a_control_goes_back_to_its_own_place(use_animation: bool) -> None:
+    """On a capture a control would go on for ever from where it was released."""
+    rig, cup = make_arm(), make_cup()
+    cup.keyframe_insert("location", frame=1)
+    cup.location.x += 0.3
+    cup.keyframe_insert("location", frame=LAST)
+    own = {frame: shown_bone(frame, rig, "IK") for frame in (64, 65, 67, 70, 90, 300)}
+    go(20)
+    hold(constraint="Hand", holder="Cup", use_animation=use_animation)
+    held = {frame: shown_bone(frame, rig, "IK") for frame in (60, 64, 67)}
+    go(60)
+    assert bpy.ops.fabrik.release(constraint="Hand", frames=10) == {"FINISHED"}
+    assert apart(held[60], world(rig, "IK")) < 1e-6
+    for frame in (64, 67):
+        expected = blended(held[frame], own[frame], (frame - 60) / 10)
+        assert apart(expected, shown_bone(frame, rig, "IK")) < 3e-6
+    for frame in (70, 90, 300):
+        assert apart(own[frame], shown_bone(frame, rig, "IK")) < 1e-7
+    assert [(one.by, one.start, one.end) for one in shown_holds(rig)] == [
+        ("Cup", 20, 60),
+        ("Own Place", 60, 70),
+    ]
+    assert holds_of(rig)[0].message == ""
+    # Sooner, and taken again on the way.
+    holds_of(rig)[0].holders[1].frames = 5
+    update()
+    assert "outdated" in holds_of(rig)[0].message
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert apart(own[65], shown_bone(65, rig, "IK")) < 1e-7
+    before = shown_bone(63, rig, "IK")
+    hold(constraint="Hand", holder="Cup", use_animation=use_animation)
+    assert apart(before, world(rig, "IK")) < 1e-6
+    assert apart(own[90], shown_bone(90, rig, "IK")) > 0.01
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_way_back_to_the_own_place_ends_there(seed: int) -> None:
+    """Also where parents are scaled and sheared, and for objects."""
+    chance = random.Random(seed)
+    rig, bone, holders = make_random(chance)
+    ob = make_empty("Prop", (0.1, 0.2, 0.3))
+    ob.parent, ob.parent_type, ob.parent_bone = rig, "BONE", "Mid"
+    for frame, x in ((1, 0.1), (60, 0.4)):
+        ob.location.x = x
+        ob.keyframe_insert("location", frame=frame)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    own = [(shown_at(frame, ob), placed(rig, bone)) for frame in (39.998, 40, 55)]
+    both = [editing.Held(rig, bone), editing.Held(ob, "")]
+    go(10)
+    editing.hold(both, editing.Holder(*chance.choice(holders[2:4])), 10)
+    go(30)
+    editing.release(both, 30, 10)
+    # It slows down into its place.
+    for frame, (there, posed) in zip((39.998, 40, 55), own, strict=True):
+        assert apart(there, shown_at(frame, ob)) < 3e-6
+        assert max(moved(posed, placed(rig, bone))) < 3e-6
+
+
+def test_what_was_released_goes_back_later() -> None:
+    rig, _ = make_arm(), make_cup()
+    own = shown_bone(95, rig, "IK")
+    refuses(bpy.ops.fabrik.release, saying="Nothing holds “IK”", constraint="Hand", frames=6)
+    go(20)
+    hold(constraint="Hand", holder="Cup")
+    go(60)
+    release(constraint="Hand")
+    assert apart(own, shown_bone(95, rig, "IK")) > 0.01
+    before = shown_bone(80, rig, "IK")
+    assert bpy.ops.fabrik.release(constraint="Hand", frames=6) == {"FINISHED"}
+    assert apart(before, world(rig, "IK")) < 1e-6
+    assert apart(own, shown_bone(95, rig, "IK")) < 1e-7
+    refuses(bpy.ops.fabrik.release, saying="Nothing holds “IK”", constraint="Hand", frames=8)
+    go(80)
+    refuses(bpy.ops.fabrik.release, saying="Nothing holds “IK”", constraint="Hand", frames=6)
+    # Chosen anew in the frame of the event, it takes as long as was chosen last.
+    assert bpy.ops.fabrik.release(constraint="Hand", frames=12) == {"FINISHED"}
+    assert shown_holds(rig)[-1].end == 92
+    go(60)
+    assert bpy.ops.fabrik.release(constraint="Hand", frames=4) == {"FINISHED"}
+    release(constraint="Hand")
+    assert [event.frame for event in events_of(rig, 0) if event.holder == 0] == [60]
 
 
 def shown_bone(frame: float, rig: Any, bone: str) -> Matrix:
@@ -949,6 +1034,58 @@ def test_what_is_held_is_drawn() -> None:
     for frame in (10, 70):
         go(frame)
         assert lines_of(bpy.context) == []
+
+
+STAYS = "stays as it was at frame 20: to move and key it within what holds it, enable Own Animation"
+
+
+def test_what_cannot_be_moved_while_it_is_held_says_so() -> None:
+    """As its own keys do not count: by the Drag tool, and beside it where Blender drags it."""
+    rig, cup = make_arm(), make_keyed_cup()
+    go(20)
+    hold(constraint="Hand", holder="Cup")
+    hold(object="Cup", holder="Rig", bone="Root")
+    enter_pose_mode(rig)
+    for bone in ("Hand", "IK"):
+        bits = pose_bits(rig)
+        refuses(bpy.ops.fabrik.drag, saying=f"“IK” {STAYS}", bone=bone, value=(0.1, 0, 0))
+        assert pose_bits(rig) == bits
+    click_bone(rig, "IK")
+    ((place, said),) = notes_of(bpy.context)
+    assert (place - world(rig, "IK").translation).length < 1e-6
+    assert said.startswith(f"“IK” {STAYS}")
+    cup.select_set(True)
+    assert len(notes_of(bpy.context)) == 2
+    for one in shown_holds(rig):
+        one.holder.use_animation = True
+    assert notes_of(bpy.context) == []
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    before = world(rig, "IK").translation
+    assert bpy.ops.fabrik.drag(bone="Hand", value=(0.02, 0, 0)) == {"FINISHED"}
+    assert (world(rig, "IK").translation - before).length > 0.01
+    go(10)
+    assert notes_of(bpy.context) == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_held_is_dragged_where_the_mouse_goes(seed: int) -> None:
+    """However far what holds it has turned since it began."""
+    chance = random.Random(seed)
+    rig, cup = make_arm(moves=0.0), make_cup()
+    for frame in (10, 40):
+        cup.rotation_euler = [chance.uniform(-2.0, 2.0) for _ in range(3)]
+        cup.keyframe_insert("rotation_euler", frame=frame)
+    go(10)
+    hold(constraint="Hand", holder="Cup")
+    if seed > 1:
+        go(35)
+        release(constraint="Hand")
+    go(40)
+    before = world(rig, "IK").translation
+    way = Vector([chance.uniform(-0.1, 0.1) for _ in range(3)])
+    assert bpy.ops.fabrik.drag(bone="Hand", value=way) == {"FINISHED"}
+    update()
+    assert (world(rig, "IK").translation - before - way).length < 1e-5
 
 
 def test_a_hand_goes_along_with_the_bone_that_is_selected_after_it() -> None:
@@ -1379,6 +1516,68 @@ def test_a_holder_that_is_removed_is_said() -> None:
     assert rig.fabrik.constraints["Hand"].state == "REACHED"
 
 
+@pytest.mark.parametrize("what", ["object", "armature", "bone"])
+def test_a_holder_that_is_removed_leaves_the_others(what: str) -> None:
+    rig, other = make_arm(), make_arm("Other", -0.2)
+    make_cup()
+    enter_pose_mode(rig)
+    own = {frame: shown_bone(frame, rig, "IK") for frame in (30, 90)}
+    go(20)
+    hold(constraint="Hand", holder="Other", bone="" if what == "object" else "Hand")
+    go(50)
+    hold(constraint="Hand", holder="Cup")
+    go(80)
+    assert bpy.ops.fabrik.release(constraint="Hand", frames=5) == {"FINISHED"}
+    if what == "bone":
+        activate(other)
+        bpy.ops.object.mode_set(mode="EDIT")
+        other.data.edit_bones.remove(other.data.edit_bones["Hand"])
+        bpy.ops.object.mode_set(mode="OBJECT")
+        activate(rig)
+    elif what == "armature":
+        bpy.data.armatures.remove(other.data)
+    else:
+        bpy.data.objects.remove(other)
+    update()
+    assert "was removed: remove its events" in holds_of(rig)[0].message
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert apart(own[30], shown_bone(30, rig, "IK")) < 1e-7
+    there = shown_bone(50, rig, "IK")
+    assert apart(there, shown_bone(70, rig, "IK")) < 1e-6
+    assert apart(own[90], shown_bone(90, rig, "IK")) < 1e-7
+    go(50)
+    assert bpy.ops.fabrik.hold_event_remove(armature="Rig", index=0, frame=20) == {"FINISHED"}
+    assert holds_of(rig)[0].message == ""
+    assert apart(there, shown_bone(70, rig, "IK")) < 1e-6
+
+
+def test_events_that_are_deleted_in_the_dope_sheet_hold_nothing() -> None:
+    rig, _ = make_arm(), make_cup()
+    own = shown_bone(60, rig, "IK")
+    go(20)
+    hold(constraint="Hand", holder="Cup")
+    (curve,) = (c for c in curves(rig) if c.data_path.endswith(".holder"))
+    curve.keyframe_points.clear()
+    rig.animation_data.action.update_tag()
+    update()
+    assert shown_holds(rig) == []
+    assert "outdated" in holds_of(rig)[0].message
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert holds_of(rig)[0].message == ""
+    assert apart(own, shown_bone(60, rig, "IK")) < 1e-7
+
+
+def test_a_target_that_is_an_object_is_listed_with_its_limb() -> None:
+    rig, _ = make_arm(moves=0.0), make_cup()
+    goal = make_empty("Goal", world(rig, "IK").translation)
+    rig.fabrik.constraints[0].target, rig.fabrik.constraints[0].subtarget = goal, ""
+    update()
+    go(20)
+    hold(constraint="Hand", holder="Cup")
+    assert [(one.what, one.by) for one in shown_holds(rig)] == [("Goal", "Cup")]
+    assert len(lines_of(bpy.context)) == 1
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_holder_that_is_in_no_scene_holds_all_the_same(when: str) -> None:
     make_arm(moves=0.0)
@@ -1399,7 +1598,10 @@ def test_a_holder_that_is_in_no_scene_holds_all_the_same(when: str) -> None:
         go(frame)
         assert apart(there, world(holder).inverted() @ world(cup)) < 1e-6
         assert holder.matrix_world.translation.x > 0.25
-        assert hold_of(cup).message == ""
+        assert "“Holder” holds “Cup” and is in no scene" in hold_of(cup).message
+    bpy.context.scene.collection.objects.link(holder)
+    update()
+    assert hold_of(cup).message == ""
 
 
 def blended(first: Matrix, second: Matrix, share: float) -> Matrix:

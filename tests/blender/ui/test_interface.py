@@ -81,7 +81,7 @@ def test_the_operators_are_in_the_menu_of_inverse_kinematics(addon: ModuleType) 
     layout = Layout()
     draw_ik(SimpleNamespace(layout=layout), bpy.context)
     names = ["convert_from_blender", "drag", "pin", "switch", "snap_to_fk", "snap_to_ik", "bake"]
-    names += ["hold", "hold", "hold", "pick_up", "release"]
+    names += ["hold", "hold", "hold", "pick_up", "release", "release"]
     operators = [f"fabrik.{name}" for name in names]
     begin = ["fabrik.limb_add", "fabrik.constraint_add", "fabrik.ik_clear", "FABRIK_MT_motion"]
     assert layout.shown == [*begin, *operators, "wm.call_menu_pie"]
