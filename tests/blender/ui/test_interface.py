@@ -575,7 +575,7 @@ NUMBERS = {
     "FabrikGait.up_axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),
     "FabrikGround.axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),
     "FabrikGround.source": ("OBJECT COLLECTION SCENE", range(3)),
-    "FabrikHolder.kind": ("WORLD BONE", range(2)),
+    "FabrikHolder.kind": ("WORLD BONE OWN", range(3)),
     "FabrikJoint.hinge_axis": ("X Z FREE", range(3)),
     "FabrikJoint.limit_type": ("NONE BLENDER HINGE CONE", range(4)),
     "FabrikPart.kind": ("ARM LEG SPINE HEAD", range(4)),
