@@ -969,6 +969,55 @@ def test_a_hand_stays_in_the_world_while_its_body_goes() -> None:
     assert [event.frame for event in events_of(rig, 0)] == [30.0]
 
 
+def test_a_hand_stays_in_its_body_however_that_goes() -> None:
+    rig = make_arm(moves=0.0)
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones["IK"].parent = None
+    bpy.ops.object.mode_set(mode="POSE")
+    root = rig.pose.bones["Root"]
+    for frame, x in ((1, 0.0), (30, 0.3), (60, -0.5)):
+        root.location.x = x
+        root.rotation_quaternion = Euler((x, 0.5 * x, 2.0 * x)).to_quaternion()
+        root.keyframe_insert("location", frame=frame)
+        root.keyframe_insert("rotation_quaternion", frame=frame)
+    click_bones(rig, "IK")
+    go(30)
+    assert bpy.ops.fabrik.hold(by="BODY") == {"FINISHED"}
+    in_body = world(rig, "Root").inverted() @ world(rig, "IK")
+    for frame in (31, 45, 60):
+        go(frame)
+        assert apart(in_body, world(rig, "Root").inverted() @ world(rig, "IK")) < 1e-5
+
+
+def test_a_pole_is_held_and_the_elbow_faces_it() -> None:
+    rig, cup = make_arm(), make_cup("Cup", (0.6, 0.5, 1.3))
+    bpy.ops.object.mode_set(mode="EDIT")
+    pole = rig.data.edit_bones.new("Pole")
+    pole.head, pole.tail, pole.use_deform = (0.2, 0.9, 1.2), (0.2, 1.0, 1.2), False
+    bpy.ops.object.mode_set(mode="POSE")
+    item = rig.fabrik.constraints["Hand"]
+    item.pole_target, item.pole_subtarget = rig, "Pole"
+    for frame, z in ((30, 1.3), (60, 2.3)):
+        cup.location.z = z
+        cup.keyframe_insert("location", frame=frame)
+    click_bones(rig, "Pole")
+    cup.select_set(True)
+    go(30)
+    elbow = world(rig, "Fore").translation
+    assert bpy.ops.fabrik.hold(by="SELECTED") == {"FINISHED"}
+    assert (world(rig, "Fore").translation - elbow).length < 1e-5
+    in_cup = world(cup).inverted() @ world(rig, "Pole")
+    go(60)
+    assert apart(in_cup, world(cup).inverted() @ world(rig, "Pole")) < 1e-5
+    shoulder, hand = world(rig, "Upper").translation, world(rig, "Hand").translation
+    along = (hand - shoulder).normalized()
+    sides = [
+        (point - shoulder) - (point - shoulder).dot(along) * along
+        for point in (world(rig, "Fore").translation, world(rig, "Pole").translation)
+    ]
+    assert sides[0].angle(sides[1]) < 1e-3
+
+
 def test_an_object_is_picked_up() -> None:
     rig, cup = make_arm(), make_cup()
     click_bones(rig, "Hand")
