@@ -181,7 +181,7 @@ def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
     error = dist(point_in(context.world, posture.tip), context.target)
     message = "" if posture.state == "REACHED" else explanation(posture, stretch is not None)
     return ChainPose(
-        posture, Report(posture.state, round(error, 6), posture.solution.iterations_used, message)
+        posture, Report(posture.state, round(error, 6), posture.iterations_used, message)
     )
 
 
