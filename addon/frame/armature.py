@@ -195,7 +195,7 @@ class FkReader:
             own = range(first, first + count)
             self._others[kind] = ranges_of([slot - first for slot in self.slots if slot in own])
         self._inputs = array("f", bytes(16 * len(kinds) * count))
-        self._modes = array("i")
+        self._rotation_modes = self._modes = array("i")
         self._groups: list[ChannelGroup] = []
         self._last_values: list[bytes] = []
         self._has_only_quaternions = False
@@ -332,18 +332,18 @@ class FkReader:
 
     def _read_fk(self, channels: PoseChannels) -> int:
         """Read the FK pose from the channels; return the number of groups that changed."""
-        modes = channels.modes + self._other_modes
-        if modes != self._modes:
-            self._group_slots(modes)
+        if channels.modes != self._rotation_modes:
+            self._group_slots(channels.modes)
         return self._take_fk([channels.of(group) for group in self._groups])
 
     def _take_fk(self, values: list[bytes]) -> int:
         """Take the values of the groups as the FK pose; return how many changed."""
+        if values == self._last_values:
+            return 0
         pairs = zip(self._groups, values, self._last_values, strict=True)
         changed = [(group, now) for group, now, before in pairs if now != before]
         self._last_values = values
-        if changed:
-            self._inputs = self._inputs[:]
+        self._inputs = self._inputs[:]
         for group, now in changed:
             numbers = array("f", now)
             for first, last, place in group.ranges:
@@ -351,13 +351,14 @@ class FkReader:
                 transfer(numbers, group.size, place, self._inputs, 4, span)
         return len(changed)
 
-    def _group_slots(self, now: array[int]) -> None:
+    def _group_slots(self, rotation_modes: array[int]) -> None:
         """Group the slots by channel.
 
         Args:
-            now: The modes, by slot.
+            rotation_modes: The rotation modes, by bone.
         """
-        self._modes = now
+        self._rotation_modes = rotation_modes
+        self._modes = now = rotation_modes + self._other_modes
         grouped: dict[tuple[str, int, int], list[int]] = {}
         for slot in self.slots:
             bone = slot % self._count

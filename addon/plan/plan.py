@@ -6,7 +6,6 @@ armature has a part of its own. Nothing changes a plan once it is made.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -162,9 +161,9 @@ def has_settings(ob: bpy.types.Object) -> bool:
 def keys_of(fabrik: FabrikSettings) -> list[int]:
     """Return the keys of an armature's constraints, in the order of the list."""
     constraints = fabrik.constraints
-    keys = array("i", bytes(4 * len(constraints)))
+    keys = [0] * len(constraints)
     constraints.foreach_get("key", keys)
-    return keys.tolist()
+    return keys
 
 
 def _lists_of(own: FabrikSettings) -> tuple[list[int], dict[str, object]]:
@@ -199,6 +198,9 @@ class Lookahead:
         mode_animated: Armatures with an animated rotation mode.
         drivers: By armature, its number of drivers.
         signatures: All objects that were examined, with a signature of their animation.
+        still: Known armatures whose inputs are the same at every frame.
+        is_early: Whether anything is solved or written ahead of a frame at which nothing is edited.
+        is_timed: Whether the frame may change inputs of all armatures.
     """
 
     known: set[int] = field(default_factory=set)
@@ -215,6 +217,9 @@ class Lookahead:
     mode_animated: set[int] = field(default_factory=set)
     drivers: dict[int, int] = field(default_factory=dict)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
+    still: set[int] = field(default_factory=set)
+    is_early: bool = False
+    is_timed: bool = False
 
     def concerned(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
         """Return the known armatures that tagged data-blocks (by name) or the frame affect."""
