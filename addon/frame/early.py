@@ -159,8 +159,6 @@ def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
     unknown = plan.rigs.keys() - lookahead.known
     if coming.may_be_rebuilt:
         return Choice(None, False, unknown)
-    if not (coming.tagged or lookahead.worth):
-        return Choice(None, True, unknown)
     rigs = lookahead.concerned(coming.tagged, coming.frame is not None)
     if not rigs:
         return Choice(None, True, unknown)

@@ -60,6 +60,10 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
     plan = coming.plan
     copied: set[int] = set()
     early.differing.clear()
+    early.written = copied
+    if not (coming.tagged or coming.may_be_rebuilt or plan.lookahead.is_early):
+        early.plan = plan
+        return
     if coming.tagged:
         copied = plan.copied_with(coming.tagged)
         early.note_differing(coming, copied)
@@ -125,7 +129,8 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     if again or others:
         _evaluate_again(affected, again, others)
     has_news = any([write_reports(runs.writers[uid]) for uid in affected.evaluated])
-    if has_news and done.depsgraph.mode == "VIEWPORT":  # Renders may run in another thread.
+    # At another frame Blender redraws panels itself. Renders may run in another thread.
+    if has_news and done.frame is None and done.depsgraph.mode == "VIEWPORT":
         on_report.notify()
     runs.is_solved = True
     return True
@@ -156,7 +161,7 @@ def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
         if scene.came_true(depsgraph, early.worlds):
             right |= foreseen
     if affected.update.frame is not None:  # No input of the others has changed then.
-        right |= evaluated & (lookahead.known - lookahead.timed) - foreseen
+        right |= evaluated & lookahead.still - foreseen
     return {uid for uid in right if affected.is_shown(uid)}
 
 
@@ -193,7 +198,10 @@ def _channels(affected: Affected, rigs: set[int], touched: set[int]) -> ChannelS
     frame = done.frame if done.is_foreign else None
     depsgraph: Any = done.depsgraph
     scene = depsgraph.scene
-    return ChannelSnapshot(runs.plan, runs.readers, scene, rigs, touched, frame, depsgraph)
+    still = runs.still if done.is_played else None
+    return ChannelSnapshot(
+        runs.plan, runs.readers, scene, rigs, touched, frame, depsgraph, still=still
+    )
 
 
 def _evaluated(affected: Affected, rigs: set[int], touched: set[int]) -> EvaluatedSnapshot:
@@ -413,7 +421,7 @@ def affected_by(runs: Runs, update: Update) -> Affected:
     depsgraph, redeclared = update.depsgraph, update.redeclared
     is_frame_change = update.frame is not None
     plan = runs.follow()
-    is_every = update.is_played and plan.rigs.keys() <= plan.timed | plan.lookahead.timed
+    is_every = update.is_played and plan.lookahead.is_timed
     if is_every and not runs.planner.stale(plan.rigs):
         return Affected(update, runs, runs.played_copies(depsgraph), set())
     is_shown = is_frame_change and depsgraph.mode != "RENDER"
