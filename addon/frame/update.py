@@ -147,6 +147,8 @@ def _wrong(
     if done.frame is None and not done.is_undo:
         right |= affected.unchanged()
     wrong = (affected.evaluated.keys() - right) | differing
+    if len(wrong) == len(affected.evaluated):
+        return wrong
     return {uid for one in wrong for uid in groups[one]} & affected.evaluated.keys()
 
 
