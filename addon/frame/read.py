@@ -112,16 +112,16 @@ class SceneSnapshot(ABC):
             items = settings(chain.rig.object).constraints
         return items[chain.item]
 
-    def derived(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
+    def cached(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
         """Return what a function makes of an evaluated constraint.
 
         It is called again whenever the settings of the armature are read again.
         """
-        derived = self._readers[chain.rig.uid].derived
+        cached = self._readers[chain.rig.uid].cached
         key = chain.item, make
-        if key not in derived:
-            derived[key] = make(self.item(chain))
-        return derived[key]
+        if key not in cached:
+            cached[key] = make(self.item(chain))
+        return cached[key]
 
     @abstractmethod
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:

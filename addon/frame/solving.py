@@ -74,10 +74,12 @@ class Runs:
         kept, self._armatures = self._armatures, dict(self.planner.armatures)
         for uid in kept.keys() - self._armatures.keys():
             del self.readers[uid], self.writers[uid]
-        for uid, own in self._armatures.items():
-            if kept.get(uid) is not own:
-                self.readers[uid] = FkReader(own.rig, own.slots, own.native_joints, own.tips)
-                self.writers[uid] = PoseWriter(own.rig, self.readers[uid].rows, bool(own.slots))
+        for uid, armature in self._armatures.items():
+            if kept.get(uid) is not armature:
+                rig, slots = armature.rig, armature.slots
+                reader = FkReader(rig, slots, armature.native_joints, armature.tips)
+                self.readers[uid] = reader
+                self.writers[uid] = PoseWriter(rig, reader.rows, bool(slots))
         if self.plan.units is not before.units:
             known = self._units
             self._units = {unit: known.get(unit) or _unit_of(unit) for unit in plan.units}

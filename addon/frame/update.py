@@ -402,10 +402,10 @@ class Affected(NamedTuple):
         if not (may_be_other and runs.is_solved) or update.has_new_curves:
             return set()
         changed = changed_in(update.updates, update.is_rebuilt)
-        concerned = self.new | update.redeclared | plan.driven | changed
-        concerned |= _depending(plan, changed, depsgraph.id_type_updated("SCENE"))
-        concerned = concerned.union(*[plan.sources[uid] for uid in plan.sources.keys() & changed])
-        others = {uid for uid in self.evaluated if concerned.isdisjoint(plan.groups[uid])}
+        affected = self.new | update.redeclared | plan.driven | changed
+        affected |= _depending(plan, changed, depsgraph.id_type_updated("SCENE"))
+        affected = affected.union(*[plan.sources[uid] for uid in plan.sources.keys() & changed])
+        others = {uid for uid in self.evaluated if affected.isdisjoint(plan.groups[uid])}
         return {uid for uid in others if self.is_shown(uid) and self._has_known_settings(uid)}
 
     def _has_known_settings(self, uid: int) -> bool:
@@ -424,7 +424,7 @@ def affected_by(runs: Runs, update: Update) -> Affected:
     is_frame_change = update.frame is not None
     plan = runs.follow()
     is_every = update.is_played and plan.lookahead.is_timed
-    if is_every and not runs.planner.stale(plan.rigs):
+    if is_every and not runs.planner.with_changed_lists(plan.rigs):
         return Affected(update, runs, runs.played_copies(depsgraph), set())
     is_shown = is_frame_change and depsgraph.mode != "RENDER"
     # Checking all armatures is cheaper than walking more updates than there are units.
@@ -432,25 +432,26 @@ def affected_by(runs: Runs, update: Update) -> Affected:
     # Gravity and frame rate are settings of the scene.
     is_timed = is_frame_change or session_uid(depsgraph.scene) in (updated or ())
     every = set(plan.rigs)
-    concerned = every if updated is None else updated | _depending(plan, updated, is_timed)
+    affected = every if updated is None else updated | _depending(plan, updated, is_timed)
     unseen: set[int] = set() if is_frame_change else _take_unseen(depsgraph)
     # Scripts change lists without a notification, so all that will be solved is checked.
     is_all = is_frame_change or redeclared
-    new = runs.planner.stale(plan.rigs if is_all else _solved_with(plan, concerned | unseen))
+    asked = plan.rigs.keys() if is_all else _solved_with(plan, affected | unseen)
+    new = runs.planner.with_changed_lists(asked)
     if new:
         runs.planner.discard()
         plan = runs.follow()
         # The new plan may have other armatures.
         updated = _updated(update) or set()
-        concerned = updated | _depending(plan, updated, is_timed)
+        affected = updated | _depending(plan, updated, is_timed)
         unseen |= set() if is_frame_change else _take_unseen(depsgraph)
     new |= unseen
-    concerned |= new
+    affected |= new
     if redeclared:
         # Blender rebuilds its relations, and may evaluate any armature for that.
-        concerned |= plan.rigs.keys()
-    is_every = concerned >= plan.rigs.keys()
-    rigs = set(plan.rigs) if is_every else _solved_with(plan, concerned)
+        affected |= plan.rigs.keys()
+    is_every = affected >= plan.rigs.keys()
+    rigs = set(plan.rigs) if is_every else _solved_with(plan, affected)
     return Affected(update, runs, evaluated_copies(plan, depsgraph, rigs), new)
 
 

@@ -129,9 +129,9 @@ def write_reports(writer: PoseWriter) -> bool:
         return False
     writer.shown = reports
     items = settings(writer.rig.object).constraints
-    for places, own in reports.items():
-        before = shown.get(places) or [_shown_by(items[i]) for i in places]
-        for i, report, was in zip(places, own, before, strict=True):
+    for indices, now in reports.items():
+        before = shown.get(indices) or [_shown_by(items[i]) for i in indices]
+        for i, report, was in zip(indices, now, before, strict=True):
             if report.message:
                 store(report.message)
             if report != was:
@@ -389,7 +389,7 @@ def _merged(over: Overwrite, present: array[float], fk: array[float]) -> array[f
     the same as what was written is one of them as well.
     """
     pairs = zip(present, over.written, fk, strict=True)
-    merged = array("f", [own if now == was else now for now, was, own in pairs])
+    merged = array("f", [given if now == was else now for now, was, given in pairs])
     keyed: list[int] = []
     if over.curves is not None:
         over.curves.refresh()

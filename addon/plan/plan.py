@@ -89,10 +89,10 @@ class ArmaturePlan:
         _, self.lists = _lists_of(settings(ob))
         self._own_messages = [(chain.problem, chain.note) for chain in self.chains]
 
-    def is_stale(self) -> bool:
+    def has_changed_lists(self) -> bool:
         """Return whether a script changed a list, for which there is no notification."""
-        own: Any = self.rig.object
-        keys, lists = _lists_of(own.fabrik)
+        untyped: Any = self.rig.object  # Each played frame asks.
+        keys, lists = _lists_of(untyped.fabrik)
         return keys != self.keys or lists != self.lists
 
     def reread_lists(self) -> None:
@@ -154,8 +154,8 @@ def has_settings(ob: bpy.types.Object) -> bool:
     """Return whether an object has constraints, walks or others that the plan uses."""
     if ob.type != "ARMATURE" or ob.pose is None:
         return False
-    own = settings(ob)
-    return len(own.constraints) > 0 or bool(_lists_of(own)[1])
+    fabrik = settings(ob)
+    return len(fabrik.constraints) > 0 or bool(_lists_of(fabrik)[1])
 
 
 def keys_of(fabrik: FabrikSettings) -> list[int]:
@@ -166,10 +166,10 @@ def keys_of(fabrik: FabrikSettings) -> list[int]:
     return keys
 
 
-def _lists_of(own: FabrikSettings) -> tuple[list[int], dict[str, object]]:
+def _lists_of(fabrik: FabrikSettings) -> tuple[list[int], dict[str, object]]:
     """Return the keys of the constraints, and the signatures of the other lists."""
-    lists = {name: signature(own) for name, signature in LISTS.items() if getattr(own, name)}
-    return keys_of(own), {name: used for name, used in lists.items() if used}
+    lists = {name: signature(fabrik) for name, signature in LISTS.items() if getattr(fabrik, name)}
+    return keys_of(fabrik), {name: used for name, used in lists.items() if used}
 
 
 Active = tuple[str, list[tuple[str, bool]]]
@@ -221,7 +221,7 @@ class Lookahead:
     is_early: bool = False
     is_timed: bool = False
 
-    def concerned(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
+    def affected(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
         """Return the known armatures that tagged data-blocks (by name) or the frame affect."""
         found: set[int] = set(self.worth) if is_frame_change else set()
         return found.union(*[self.sources[name] for name in tagged if name in self.sources])

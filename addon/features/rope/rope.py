@@ -126,7 +126,7 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def _read(snapshot: Snapshot, chain: ChainPlan) -> RopeInput:
-    rope = snapshot.derived(chain, _settings)
+    rope = snapshot.cached(chain, _settings)
     down = DOWN
     scene = cast(bpy.types.Scene, snapshot.depsgraph.scene)
     if rope.use_scene_gravity and scene.use_gravity:

@@ -348,6 +348,7 @@ def test_hidden_target_is_followed_when_it_is_moved(rig, hide):
 
     assert (tip_world(rig, "B2") - target.location).length < 1e-3
 
+
 @pytest.mark.parametrize("hide", HIDINGS)
 def test_hidden_target_of_a_hidden_armature_is_followed(rig, hide):
     """Blender evaluates it for the armature that is shown, and as well once another is chosen."""
@@ -367,7 +368,6 @@ def test_hidden_target_of_a_hidden_armature_is_followed(rig, hide):
             assert (tip_world(holder, "B2") - goal.location).length < 1e-3
             held = tip_world(holder, "B2", use_tail=False)
             assert (tip_world(rig, "B2") - held).length < 1e-3
-
 
 
 @pytest.mark.parametrize("hide", HIDINGS)
