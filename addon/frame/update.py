@@ -58,12 +58,12 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         coming: The evaluation.
     """
     plan = coming.plan
-    copied: set[int] = set()
     early.differing.clear()
-    early.written = copied
+    early.written = set()
     if not (coming.tagged or coming.may_be_rebuilt or plan.lookahead.is_early):
-        early.plan = plan
+        early.plan = plan  # All was tried, as there is nothing to try.
         return
+    copied: set[int] = set()
     if coming.tagged:
         copied = plan.copied_with(coming.tagged)
         early.note_differing(coming, copied)
@@ -149,7 +149,7 @@ def _wrong(
     wrong = (affected.evaluated.keys() - right) | differing
     if len(wrong) == len(affected.evaluated):
         return wrong
-    return {uid for one in wrong for uid in groups[one]} & affected.evaluated.keys()
+    return {uid for rig in wrong for uid in groups[rig]} & affected.evaluated.keys()
 
 
 def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
@@ -286,8 +286,8 @@ def _evaluate_again(
             if not again:
                 break
     finally:
-        for one in kept:
-            one.restore()
+        for pose in kept:
+            pose.restore()
 
 
 def _exists(armature: bpy.types.Object) -> bool:
@@ -469,7 +469,7 @@ def _updated(update: Update, most: int | None = None) -> set[int] | None:
 
 def _solved_with(plan: Plan, affected: Set[int]) -> set[int]:
     """Return the armatures among some data-blocks, each with all that are solved with it."""
-    return {uid for one in plan.rigs.keys() & affected for uid in plan.groups[one]}
+    return {uid for rig in plan.rigs.keys() & affected for uid in plan.groups[rig]}
 
 
 def _depending(plan: Plan, updated: set[int], is_timed: bool) -> set[int]:
