@@ -180,7 +180,7 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
         if result.locations:
             _refuse_far(result.locations)
         fk = solved.poses[unit.plan.rig.uid].fk
-        # Other than `_replace`, this makes no dictionary.
+        # Unlike `_replace`, this makes no dictionary.
         return SolveResult(*result[:-1], channels_of(fk, result)) if result.bones else result
     except ProblemError as problem:
         return unit.unposed(Report("INVALID", message=str(problem)))
