@@ -82,6 +82,8 @@ IndexRange = tuple[int, int, int]
 
 def ranges_of(bones: Sequence[int]) -> list[IndexRange]:
     """Split a list of bones into ranges of consecutive ones."""
+    if bones and [*bones] == [*range(bones[0], bones[0] + len(bones))]:  # As mostly.
+        return [(bones[0], bones[0] + len(bones), 0)]
     ranges: list[IndexRange] = []
     for i, bone in enumerate(bones):
         if ranges and ranges[-1][1] == bone:

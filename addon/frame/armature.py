@@ -152,8 +152,8 @@ class FkReader:
         slots: The slots (see `KINDS`) that chains pose, ascending.
         last: The last FK pose; None before the first reading.
         posed_channels: The channels that chains posed then, as property names and bones.
-        derived: What was made of the settings of constraints, until these are read again (see
-            `SceneSnapshot.derived`).
+        cached: What was made of the settings of constraints, until these are read again (see
+            `SceneSnapshot.cached`).
         varying: What animation changes of all that is read, if the armature was only played since
             that was found out.
     """
@@ -173,7 +173,7 @@ class FkReader:
         self.slots = sorted(slots)
         self.last: FkPose | None = None
         self.posed_channels: frozenset[tuple[str, int]] = frozenset()
-        self.derived: dict[tuple[int, object], Any] = {}
+        self.cached: dict[tuple[int, object], Any] = {}
         self.varying: Varying | None = None
         self._count = count = len(rig.names)
         self.rows = Rows(rig.names, {*(slot % count for slot in self.slots), *tips})
@@ -192,10 +192,10 @@ class FkReader:
         for kind in kinds[1:]:
             self._other_modes.extend([kind] * count)
             first = rig.slot(kind, 0)
-            own = range(first, first + count)
-            self._others[kind] = ranges_of([slot - first for slot in self.slots if slot in own])
+            slots = range(first, first + count)
+            self._others[kind] = ranges_of([slot - first for slot in self.slots if slot in slots])
         self._inputs = array("f", bytes(16 * len(kinds) * count))
-        self._modes = array("i")
+        self._rotation_modes = self._modes = array("i")
         self._groups: list[ChannelGroup] = []
         self._last_values: list[bytes] = []
         self._has_only_quaternions = False
@@ -205,13 +205,13 @@ class FkReader:
         paths = {path for path, _ in animated.keyed | animated.driven}
         names = settings_form().names
         found = {path.rpartition("].")[2] for path in paths if path.startswith(ITEM)}
-        # Others, as those of motions, are not in columns, but `derived` depends on them.
+        # Others, as those of motions, are not in columns, but `cached` depends on them.
         settings = [name for name in names if name in found] if found <= {*names} else names
         by_bone: dict[int, list[str]] = {}
         for name, path in map(split_bone_path, paths):
             if name in self.rig.index:
                 by_bone.setdefault(self.rig.index[name], []).append(path)
-        counts = [self._counts(bone, path) for bone, own in by_bone.items() for path in own]
+        counts = [self._counts(bone, path) for bone, paths in by_bone.items() for path in paths]
         return Varying(any(counts), settings, by_bone)
 
     def _counts(self, bone: int, path: str) -> bool:
@@ -312,7 +312,7 @@ class FkReader:
             for name in names:
                 columns[settings_form().names.index(name)] = now.column(name)
         columns = self._override(columns)
-        self.derived = {}
+        self.cached = {}
         if columns == self._columns:
             return False
         self._columns = columns
@@ -332,18 +332,18 @@ class FkReader:
 
     def _read_fk(self, channels: PoseChannels) -> int:
         """Read the FK pose from the channels; return the number of groups that changed."""
-        modes = channels.modes + self._other_modes
-        if modes != self._modes:
-            self._group_slots(modes)
+        if channels.modes != self._rotation_modes:
+            self._group_slots(channels.modes)
         return self._take_fk([channels.of(group) for group in self._groups])
 
     def _take_fk(self, values: list[bytes]) -> int:
         """Take the values of the groups as the FK pose; return how many changed."""
+        if values == self._last_values:
+            return 0
         pairs = zip(self._groups, values, self._last_values, strict=True)
         changed = [(group, now) for group, now, before in pairs if now != before]
         self._last_values = values
-        if changed:
-            self._inputs = self._inputs[:]
+        self._inputs = self._inputs[:]
         for group, now in changed:
             numbers = array("f", now)
             for first, last, place in group.ranges:
@@ -351,13 +351,14 @@ class FkReader:
                 transfer(numbers, group.size, place, self._inputs, 4, span)
         return len(changed)
 
-    def _group_slots(self, now: array[int]) -> None:
+    def _group_slots(self, rotation_modes: array[int]) -> None:
         """Group the slots by channel.
 
         Args:
-            now: The modes, by slot.
+            rotation_modes: The rotation modes, by bone.
         """
-        self._modes = now
+        self._rotation_modes = rotation_modes
+        self._modes = now = rotation_modes + self._other_modes
         grouped: dict[tuple[str, int, int], list[int]] = {}
         for slot in self.slots:
             bone = slot % self._count

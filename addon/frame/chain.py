@@ -363,7 +363,7 @@ class ReachingChain(ChainUnit):
         if not message and posture.state != "REACHED":
             message = explanation(posture, self.plan.stretches, has_iterations(settings))
         # Rounded to micrometres; anything below is noise.
-        report = Report(posture.state, round(error, 6), posture.solution.iterations_used, message)
+        report = Report(posture.state, round(error, 6), posture.iterations_used, message)
         return ChainPose(posture, report)
 
 

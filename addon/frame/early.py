@@ -159,9 +159,7 @@ def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
     unknown = plan.rigs.keys() - lookahead.known
     if coming.may_be_rebuilt:
         return Choice(None, False, unknown)
-    if not (coming.tagged or lookahead.worth):
-        return Choice(None, True, unknown)
-    rigs = lookahead.concerned(coming.tagged, coming.frame is not None)
+    rigs = lookahead.affected(coming.tagged, coming.frame is not None)
     if not rigs:
         return Choice(None, True, unknown)
     rigs = _evaluated_in(coming, rigs)
@@ -173,7 +171,7 @@ def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
         unknown |= blind
     if not rigs:
         return Choice(None, True, unknown)
-    if runs.planner.stale(rigs):
+    if runs.planner.with_changed_lists(rigs):
         return Choice(None, False, unknown)
     copied, graph = plan.copied_with(coming.tagged), coming.flushed
     return Choice(

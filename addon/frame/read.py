@@ -112,16 +112,16 @@ class SceneSnapshot(ABC):
             items = settings(chain.rig.object).constraints
         return items[chain.item]
 
-    def derived(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
+    def cached(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
         """Return what a function makes of an evaluated constraint.
 
         It is called again whenever the settings of the armature are read again.
         """
-        derived = self._readers[chain.rig.uid].derived
+        cached = self._readers[chain.rig.uid].cached
         key = chain.item, make
-        if key not in derived:
-            derived[key] = make(self.item(chain))
-        return derived[key]
+        if key not in cached:
+            cached[key] = make(self.item(chain))
+        return cached[key]
 
     @abstractmethod
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:
@@ -253,6 +253,7 @@ class ChannelSnapshot(SceneSnapshot):
         frame: float | None = None,
         depsgraph: bpy.types.Depsgraph | None = None,
         seen: Mapping[GoalSource, object] | None = None,
+        still: dict[int, Frame] | None = None,
     ) -> None:
         """Read a scene.
 
@@ -267,6 +268,8 @@ class ChannelSnapshot(SceneSnapshot):
                 without a parent.
             seen: What the sources of goals read of its meshes, if it will be evaluated now; None if
                 that has happened.
+            still: The frames in world space of objects that no frame moves, as far as they were
+                read; None if more than animation may have changed them.
         """
         objects = {uid: plan.rigs[uid].object for uid in rigs}
         super().__init__(plan, readers, depsgraph, scene, objects)
@@ -275,6 +278,7 @@ class ChannelSnapshot(SceneSnapshot):
         self.seen = {} if seen is None else seen
         self._seen_in = depsgraph if seen is None else None
         self._played: dict[int, Sampler | None] = {}
+        self._still = {} if still is None else still
         self._read_all(touched)
 
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Unevaluated, FkPose]:
@@ -326,11 +330,13 @@ class ChannelSnapshot(SceneSnapshot):
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame | None:
         """Return the coming frame of an object in world space; None if it must be computed."""
-        if ob.parent is not None:
-            return None
-        if self._seen_in is not None and uid not in self.plan.lookahead.placed:
-            return matrix_frame(ob.evaluated_get(self._seen_in).matrix_world)
-        return self.basis(ob, uid)
+        world = self._still.get(uid)
+        if world is not None or ob.parent is not None:
+            return world
+        if self._seen_in is None or uid in self.plan.lookahead.placed:
+            return self.basis(ob, uid)
+        world = self._still[uid] = matrix_frame(ob.evaluated_get(self._seen_in).matrix_world)
+        return world
 
     def basis(self, ob: bpy.types.Object, uid: int) -> Frame:
         """Return the coming frame of an object in the space of its parent, if it has one."""

@@ -230,9 +230,9 @@ class SolvedScene:
         """Return an evaluated constraint."""
         return self.snapshot.item(chain)
 
-    def derived(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
-        """Return `SceneSnapshot.derived`."""
-        return self.snapshot.derived(chain, make)
+    def cached(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
+        """Return `SceneSnapshot.cached`."""
+        return self.snapshot.cached(chain, make)
 
     def point(self, point: Point) -> Vec:
         """Return the location of a target or pole in world space."""

@@ -44,6 +44,7 @@ class Runs:
         overwritten: What is overwritten for an evaluation.
         followers: By armature, what is kept of bones that follow something solved, while nothing
             but frames is played. So are the armatures' copies.
+        still: The same for the frames in world space of objects that no frame moves.
     """
 
     def __init__(self) -> None:
@@ -56,6 +57,7 @@ class Runs:
         self.is_solved = False
         self.overwritten = Overwritten()
         self.followers: dict[int, Followers] = {}
+        self.still: dict[int, Frame] = {}
         self._copies: dict[int, bpy.types.Object] = {}
         self._played_in: bpy.types.Depsgraph | None = None
         self._armatures: dict[int, ArmaturePlan] = {}
@@ -72,10 +74,12 @@ class Runs:
         kept, self._armatures = self._armatures, dict(self.planner.armatures)
         for uid in kept.keys() - self._armatures.keys():
             del self.readers[uid], self.writers[uid]
-        for uid, own in self._armatures.items():
-            if kept.get(uid) is not own:
-                self.readers[uid] = FkReader(own.rig, own.slots, own.native_joints, own.tips)
-                self.writers[uid] = PoseWriter(own.rig, self.readers[uid].rows, bool(own.slots))
+        for uid, armature in self._armatures.items():
+            if kept.get(uid) is not armature:
+                rig, slots = armature.rig, armature.slots
+                reader = FkReader(rig, slots, armature.native_joints, armature.tips)
+                self.readers[uid] = reader
+                self.writers[uid] = PoseWriter(rig, reader.rows, bool(slots))
         if self.plan.units is not before.units:
             known = self._units
             self._units = {unit: known.get(unit) or _unit_of(unit) for unit in plan.units}
@@ -86,7 +90,7 @@ class Runs:
 
     def forget_played(self) -> None:
         """Forget what is only valid while nothing but frames is played."""
-        self.followers = {}
+        self.followers, self.still = {}, {}
         self._copies, self._played_in = {}, None
 
     def played_copies(self, depsgraph: bpy.types.Depsgraph) -> dict[int, bpy.types.Object]:
@@ -176,7 +180,8 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
         if result.locations:
             _refuse_far(result.locations)
         fk = solved.poses[unit.plan.rig.uid].fk
-        return result._replace(values=channels_of(fk, result)) if result.bones else result
+        # Unlike `_replace`, this makes no dictionary.
+        return SolveResult(*result[:-1], channels_of(fk, result)) if result.bones else result
     except ProblemError as problem:
         return unit.unposed(Report("INVALID", message=str(problem)))
     except ReferenceError:

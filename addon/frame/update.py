@@ -58,8 +58,12 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         coming: The evaluation.
     """
     plan = coming.plan
-    copied: set[int] = set()
     early.differing.clear()
+    early.written = set()
+    if not (coming.tagged or coming.may_be_rebuilt or plan.lookahead.is_early):
+        early.plan = plan  # All was tried, as there is nothing to try.
+        return
+    copied: set[int] = set()
     if coming.tagged:
         copied = plan.copied_with(coming.tagged)
         early.note_differing(coming, copied)
@@ -125,7 +129,8 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     if again or others:
         _evaluate_again(affected, again, others)
     has_news = any([write_reports(runs.writers[uid]) for uid in affected.evaluated])
-    if has_news and done.depsgraph.mode == "VIEWPORT":  # Renders may run in another thread.
+    # At another frame Blender redraws panels itself. Renders may run in another thread.
+    if has_news and done.frame is None and done.depsgraph.mode == "VIEWPORT":
         on_report.notify()
     runs.is_solved = True
     return True
@@ -142,7 +147,9 @@ def _wrong(
     if done.frame is None and not done.is_undo:
         right |= affected.unchanged()
     wrong = (affected.evaluated.keys() - right) | differing
-    return {uid for one in wrong for uid in groups[one]} & affected.evaluated.keys()
+    if len(wrong) == len(affected.evaluated):
+        return wrong
+    return {uid for rig in wrong for uid in groups[rig]} & affected.evaluated.keys()
 
 
 def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
@@ -156,7 +163,7 @@ def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
         if scene.came_true(depsgraph, early.worlds):
             right |= foreseen
     if affected.update.frame is not None:  # No input of the others has changed then.
-        right |= evaluated & (lookahead.known - lookahead.timed) - foreseen
+        right |= evaluated & lookahead.still - foreseen
     return {uid for uid in right if affected.is_shown(uid)}
 
 
@@ -193,7 +200,10 @@ def _channels(affected: Affected, rigs: set[int], touched: set[int]) -> ChannelS
     frame = done.frame if done.is_foreign else None
     depsgraph: Any = done.depsgraph
     scene = depsgraph.scene
-    return ChannelSnapshot(runs.plan, runs.readers, scene, rigs, touched, frame, depsgraph)
+    still = runs.still if done.is_played else None
+    return ChannelSnapshot(
+        runs.plan, runs.readers, scene, rigs, touched, frame, depsgraph, still=still
+    )
 
 
 def _evaluated(affected: Affected, rigs: set[int], touched: set[int]) -> EvaluatedSnapshot:
@@ -276,8 +286,8 @@ def _evaluate_again(
             if not again:
                 break
     finally:
-        for one in kept:
-            one.restore()
+        for pose in kept:
+            pose.restore()
 
 
 def _exists(armature: bpy.types.Object) -> bool:
@@ -392,10 +402,10 @@ class Affected(NamedTuple):
         if not (may_be_other and runs.is_solved) or update.has_new_curves:
             return set()
         changed = changed_in(update.updates, update.is_rebuilt)
-        concerned = self.new | update.redeclared | plan.driven | changed
-        concerned |= _depending(plan, changed, depsgraph.id_type_updated("SCENE"))
-        concerned = concerned.union(*[plan.sources[uid] for uid in plan.sources.keys() & changed])
-        others = {uid for uid in self.evaluated if concerned.isdisjoint(plan.groups[uid])}
+        affected = self.new | update.redeclared | plan.driven | changed
+        affected |= _depending(plan, changed, depsgraph.id_type_updated("SCENE"))
+        affected = affected.union(*[plan.sources[uid] for uid in plan.sources.keys() & changed])
+        others = {uid for uid in self.evaluated if affected.isdisjoint(plan.groups[uid])}
         return {uid for uid in others if self.is_shown(uid) and self._has_known_settings(uid)}
 
     def _has_known_settings(self, uid: int) -> bool:
@@ -413,8 +423,8 @@ def affected_by(runs: Runs, update: Update) -> Affected:
     depsgraph, redeclared = update.depsgraph, update.redeclared
     is_frame_change = update.frame is not None
     plan = runs.follow()
-    is_every = update.is_played and plan.rigs.keys() <= plan.timed | plan.lookahead.timed
-    if is_every and not runs.planner.stale(plan.rigs):
+    is_every = update.is_played and plan.lookahead.is_timed
+    if is_every and not runs.planner.with_changed_lists(plan.rigs):
         return Affected(update, runs, runs.played_copies(depsgraph), set())
     is_shown = is_frame_change and depsgraph.mode != "RENDER"
     # Checking all armatures is cheaper than walking more updates than there are units.
@@ -422,25 +432,26 @@ def affected_by(runs: Runs, update: Update) -> Affected:
     # Gravity and frame rate are settings of the scene.
     is_timed = is_frame_change or session_uid(depsgraph.scene) in (updated or ())
     every = set(plan.rigs)
-    concerned = every if updated is None else updated | _depending(plan, updated, is_timed)
+    affected = every if updated is None else updated | _depending(plan, updated, is_timed)
     unseen: set[int] = set() if is_frame_change else _take_unseen(depsgraph)
     # Scripts change lists without a notification, so all that will be solved is checked.
     is_all = is_frame_change or redeclared
-    new = runs.planner.stale(plan.rigs if is_all else _solved_with(plan, concerned | unseen))
+    asked = plan.rigs.keys() if is_all else _solved_with(plan, affected | unseen)
+    new = runs.planner.with_changed_lists(asked)
     if new:
         runs.planner.discard()
         plan = runs.follow()
         # The new plan may have other armatures.
         updated = _updated(update) or set()
-        concerned = updated | _depending(plan, updated, is_timed)
+        affected = updated | _depending(plan, updated, is_timed)
         unseen |= set() if is_frame_change else _take_unseen(depsgraph)
     new |= unseen
-    concerned |= new
+    affected |= new
     if redeclared:
         # Blender rebuilds its relations, and may evaluate any armature for that.
-        concerned |= plan.rigs.keys()
-    is_every = concerned >= plan.rigs.keys()
-    rigs = set(plan.rigs) if is_every else _solved_with(plan, concerned)
+        affected |= plan.rigs.keys()
+    is_every = affected >= plan.rigs.keys()
+    rigs = set(plan.rigs) if is_every else _solved_with(plan, affected)
     return Affected(update, runs, evaluated_copies(plan, depsgraph, rigs), new)
 
 
@@ -458,7 +469,7 @@ def _updated(update: Update, most: int | None = None) -> set[int] | None:
 
 def _solved_with(plan: Plan, affected: Set[int]) -> set[int]:
     """Return the armatures among some data-blocks, each with all that are solved with it."""
-    return {uid for one in plan.rigs.keys() & affected for uid in plan.groups[one]}
+    return {uid for rig in plan.rigs.keys() & affected for uid in plan.groups[rig]}
 
 
 def _depending(plan: Plan, updated: set[int], is_timed: bool) -> set[int]:

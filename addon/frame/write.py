@@ -66,8 +66,7 @@ class PoseWriter:
         """
         self.reports = pose.reports or self.reports
         fk, results = pose.fk, pose.results
-        is_same = fk.inputs is self._inputs and self._results is not None
-        if is_same and [*map(id, results)] == [*map(id, self._results or ())]:
+        if fk.inputs is self._inputs and results == self._results:
             return False
         self._inputs, self._results = fk.inputs, results[:]
         numbers = fk.inputs[:]
@@ -130,9 +129,9 @@ def write_reports(writer: PoseWriter) -> bool:
         return False
     writer.shown = reports
     items = settings(writer.rig.object).constraints
-    for places, own in reports.items():
-        before = shown.get(places) or [_shown_by(items[i]) for i in places]
-        for i, report, was in zip(places, own, before, strict=True):
+    for indices, now in reports.items():
+        before = shown.get(indices) or [_shown_by(items[i]) for i in indices]
+        for i, report, was in zip(indices, now, before, strict=True):
             if report.message:
                 store(report.message)
             if report != was:
@@ -148,6 +147,10 @@ def _write_report(item: FabrikConstraint, report: Report, shown: Report) -> None
     for name, value, before in zip(Report._fields, report, shown, strict=True):
         if value != before:
             setattr(item, name, value)
+
+
+MOST_SINGLY = 32
+"""The number of bones up to which setting each takes less time than setting those of a pose."""
 
 
 class ChannelBuffer:
@@ -172,7 +175,6 @@ class ChannelBuffer:
         self.ranges = group.ranges if bones is group.bones else ranges_of(bones)
         self._are_few = rows.are_few
         self._setters = self._resolved_setters() if self._are_few else []
-        self._all_values = array("f")
 
     def _resolved_setters(self) -> list[Any]:
         owners, names = pose_bones(self.rig.object), self.rig.names
@@ -204,23 +206,21 @@ class ChannelBuffer:
         """Return the values of the channel."""
         if self._are_few:
             return array("f", [number for setter in self._setters for number in setter])
-        pose: Any = self.rig.object.pose
-        self._all_values = floats(pose.bones, self.channel, self.size)
-        return array("f", gather(self._all_values, self.ranges, self.size))
-
-    def write(self, numbers: array[float]) -> None:
-        """Set all values in the fastest way; call `read` first. May tag the armature."""
-        if self._are_few:
-            self.write_quietly(numbers)
-            return
         size = self.size
-        for first, end, place in self.ranges:
-            part = numbers[place * size : (place + end - first) * size]
-            self._all_values[first * size : end * size] = part
-        set_channel(self.rig.object, self.channel, self._all_values)
+        values, _ = self.rig.setters(self.channel, size)
+        pose_bones(self.rig.object).foreach_get(self.channel, values)
+        if len(self.ranges) == 1:
+            first, end, _ = self.ranges[0]
+            return values[first * size : end * size]
+        return array("f", gather(values, self.ranges, size))
 
-    def write_quietly(self, numbers: array[float]) -> None:
-        """Set all values without tagging the armature."""
+    def write(self, numbers: array[float], is_quiet: bool) -> None:
+        """Set all values in the fastest way; call `read` first.
+
+        Args:
+            numbers: The values.
+            is_quiet: Whether to avoid tagging the armature.
+        """
         size = self.size
         if self._are_few:
             view = memoryview(numbers)
@@ -229,8 +229,11 @@ class ChannelBuffer:
             return
         values, setters = self.rig.setters(self.channel, size)
         for first, end, place in self.ranges:
-            part = numbers[place * size : (place + end - first) * size]
-            values[first * size : end * size] = part
+            values[first * size : end * size] = numbers[place * size : (place + end - first) * size]
+        if not is_quiet and len(self.bones) > MOST_SINGLY:
+            set_channel(self.rig.object, self.channel, values)
+            return
+        for first, end, _ in self.ranges:
             for set_bone in setters[first:end]:
                 set_bone()
 
@@ -332,10 +335,7 @@ class Overwritten:
         self.is_any = True
         counting = curves if fk is None else None  # Those that are muted change nothing.
         self._channels.append(Overwrite(buffer, before, played, written, counting))
-        if is_quiet:
-            buffer.write_quietly(written)
-        else:
-            buffer.write(written)
+        buffer.write(written, is_quiet)
 
     def keep_flushed(self, rig: Skeleton, flushed: Flushed) -> None:
         """Have `restore` also restore the values from before a flush to the original data."""
@@ -372,9 +372,8 @@ class Overwritten:
                     _restore_by_name(over, fk)
                 else:
                     present = over.buffer.read()
-                    over.buffer.write_quietly(
-                        fk if present == over.written else _merged(over, present, fk)
-                    )
+                    numbers = fk if present == over.written else _merged(over, present, fk)
+                    over.buffer.write(numbers, is_quiet=True)
             except ReferenceError:
                 continue  # The armature was removed.
         while self._muted:
@@ -390,7 +389,7 @@ def _merged(over: Overwrite, present: array[float], fk: array[float]) -> array[f
     the same as what was written is one of them as well.
     """
     pairs = zip(present, over.written, fk, strict=True)
-    merged = array("f", [own if now == was else now for now, was, own in pairs])
+    merged = array("f", [given if now == was else now for now, was, given in pairs])
     keyed: list[int] = []
     if over.curves is not None:
         over.curves.refresh()

@@ -126,7 +126,7 @@ class Snapshot(Protocol):
         """Return an evaluated constraint."""
         ...
 
-    def derived(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
+    def cached(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
         """Return what a function makes of an evaluated constraint, cached with its settings."""
         ...
 

@@ -18,8 +18,12 @@ from ..settings.values import pointed
 
 
 def declare(armature: bpy.types.Object) -> bool:
-    """Declare the dependencies of an armature to Blender; return whether they changed."""
-    return dependency_driver.declare(armature, sources(armature))
+    """Declare the dependencies of an armature to Blender; return whether they changed.
+
+    Those of armatures among them are declared as well: Blender evaluates what is not shown only for
+    something that is, and the pose of such an armature does not depend on its own targets.
+    """
+    return dependency_driver.declare(armature, _sources_of_all(armature))
 
 
 class PendingDeclarations:
@@ -51,7 +55,8 @@ class PendingDeclarations:
         while self.armatures:
             _, armature = self.armatures.popitem()
             with suppress(ReferenceError):  # It was removed.
-                declare(armature)
+                for one in (armature, *_dependents(armature)):
+                    declare(one)
 
 
 @notifications.structure
@@ -79,6 +84,30 @@ def sources(armature: bpy.types.Object) -> list[Source]:
     found |= dict.fromkeys(_used_bones(armature))
     # An armature needs no dependency on itself.
     return [(ob, bone) for ob, bone in found if ob is not None and ob != armature]
+
+
+def _sources_of_all(armature: bpy.types.Object) -> list[Source]:
+    """Return the sources of an armature, those of armatures among them, and so on."""
+    found = dict.fromkeys(sources(armature))
+    known, new = {armature}, {ob for ob, _ in found}
+    while new:
+        known |= new
+        further = [source for ob in new if ob.type == "ARMATURE" for source in sources(ob)]
+        found |= dict.fromkeys(source for source in further if source[0] != armature)
+        new = {ob for ob, _ in further} - known
+    return [*found]
+
+
+def _dependents(armature: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return the other armatures whose declared dependencies contain an armature."""
+    return [
+        ob
+        for ob in bpy.data.objects
+        if dependency_driver.NAME in ob
+        and ob != armature
+        and ob.library is None
+        and armature in [source for source, _ in _sources_of_all(ob)]
+    ]
 
 
 def collections(armature: bpy.types.Object) -> list[bpy.types.Collection]:

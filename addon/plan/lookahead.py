@@ -72,6 +72,9 @@ def lookahead_of(plan: Plan) -> Lookahead:
         if uid not in done:
             done |= group
             _look_at_group(lookahead, group, [unit for one in group for unit in plan.units_of[one]])
+    lookahead.still = lookahead.known - lookahead.timed
+    lookahead.is_early = bool(lookahead.worth) or lookahead.known < plan.rigs.keys()
+    lookahead.is_timed = plan.rigs.keys() <= plan.timed | lookahead.timed
     return lookahead
 
 

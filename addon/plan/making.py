@@ -22,20 +22,21 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
     """Return the plan of the file, given that of each armature with constraints or walks."""
     orphaned = [ob for ob in bpy.data.objects if is_orphaned(ob)]
     plan = Plan(orphaned=orphaned)
-    for uid, own in armatures.items():
-        plan.rigs[uid] = own.rig
-        if own.is_animated:
+    for uid, armature in armatures.items():
+        plan.rigs[uid] = armature.rig
+        if armature.is_animated:
             plan.animated.add(uid)
-        plan.slots[uid], plan.keys[uid] = own.slots, own.keys
-        plan.posed[uid], plan.pulled[uid], plan.moved[uid] = own.posed, own.pulled, own.moved
-        for name in own.blocks:
+        plan.slots[uid], plan.keys[uid] = armature.slots, armature.keys
+        plan.posed[uid], plan.pulled[uid] = armature.posed, armature.pulled
+        plan.moved[uid] = armature.moved
+        for name in armature.blocks:
             plan.copied.setdefault(name, []).append(uid)
-        if _is_driven(own.rig.object):
+        if _is_driven(armature.rig.object):
             plan.driven.add(uid)
-        for source in own.sources:
+        for source in armature.sources:
             plan.sources.setdefault(source, set()).add(uid)
-    plan.chains = [chain for own in armatures.values() for chain in own.chains]
-    pre_pass = [bone for own in armatures.values() for bone in own.pre_pass]
+    plan.chains = [chain for armature in armatures.values() for chain in armature.chains]
+    pre_pass = [bone for armature in armatures.values() for bone in armature.pre_pass]
     order = Order(pre_pass, plan.chains, plan.posed, plan.moved)
     plan.units, plan.needs, plan.by_state = order.ordered(), order.needs, order.by_state
     plan.sequences = Sequences(plan.units, plan.needs, plan.by_state)

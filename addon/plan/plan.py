@@ -6,7 +6,6 @@ armature has a part of its own. Nothing changes a plan once it is made.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -90,10 +89,10 @@ class ArmaturePlan:
         _, self.lists = _lists_of(settings(ob))
         self._own_messages = [(chain.problem, chain.note) for chain in self.chains]
 
-    def is_stale(self) -> bool:
+    def has_changed_lists(self) -> bool:
         """Return whether a script changed a list, for which there is no notification."""
-        own: Any = self.rig.object
-        keys, lists = _lists_of(own.fabrik)
+        untyped: Any = self.rig.object  # Each played frame asks.
+        keys, lists = _lists_of(untyped.fabrik)
         return keys != self.keys or lists != self.lists
 
     def reread_lists(self) -> None:
@@ -155,22 +154,22 @@ def has_settings(ob: bpy.types.Object) -> bool:
     """Return whether an object has constraints, walks or others that the plan uses."""
     if ob.type != "ARMATURE" or ob.pose is None:
         return False
-    own = settings(ob)
-    return len(own.constraints) > 0 or bool(_lists_of(own)[1])
+    fabrik = settings(ob)
+    return len(fabrik.constraints) > 0 or bool(_lists_of(fabrik)[1])
 
 
 def keys_of(fabrik: FabrikSettings) -> list[int]:
     """Return the keys of an armature's constraints, in the order of the list."""
     constraints = fabrik.constraints
-    keys = array("i", bytes(4 * len(constraints)))
+    keys = [0] * len(constraints)
     constraints.foreach_get("key", keys)
-    return keys.tolist()
+    return keys
 
 
-def _lists_of(own: FabrikSettings) -> tuple[list[int], dict[str, object]]:
+def _lists_of(fabrik: FabrikSettings) -> tuple[list[int], dict[str, object]]:
     """Return the keys of the constraints, and the signatures of the other lists."""
-    lists = {name: signature(own) for name, signature in LISTS.items() if getattr(own, name)}
-    return keys_of(own), {name: used for name, used in lists.items() if used}
+    lists = {name: signature(fabrik) for name, signature in LISTS.items() if getattr(fabrik, name)}
+    return keys_of(fabrik), {name: used for name, used in lists.items() if used}
 
 
 Active = tuple[str, list[tuple[str, bool]]]
@@ -199,6 +198,9 @@ class Lookahead:
         mode_animated: Armatures with an animated rotation mode.
         drivers: By armature, its number of drivers.
         signatures: All objects that were examined, with a signature of their animation.
+        still: Known armatures whose inputs are the same at every frame.
+        is_early: Whether anything is solved or written ahead of a frame at which nothing is edited.
+        is_timed: Whether the frame may change inputs of all armatures.
     """
 
     known: set[int] = field(default_factory=set)
@@ -215,8 +217,11 @@ class Lookahead:
     mode_animated: set[int] = field(default_factory=set)
     drivers: dict[int, int] = field(default_factory=dict)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
+    still: set[int] = field(default_factory=set)
+    is_early: bool = False
+    is_timed: bool = False
 
-    def concerned(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
+    def affected(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
         """Return the known armatures that tagged data-blocks (by name) or the frame affect."""
         found: set[int] = set(self.worth) if is_frame_change else set()
         return found.union(*[self.sources[name] for name in tagged if name in self.sources])

@@ -73,8 +73,8 @@ class Planner:
             for ob in bpy.data.objects
             if has_settings(ob)
         }
-        for own in self.armatures.values():
-            own.reset_messages()
+        for armature in self.armatures.values():
+            armature.reset_messages()
         plan = make_plan(self.armatures)
         self._signatures = [(ob, self._signature(ob)) for ob in plan.examined]
         self._objects = _objects_of_file()
@@ -96,7 +96,7 @@ class Planner:
         if not (deferred.noted or deferred.new):
             return plan
         known = {uid: self.armatures[uid] for uid in deferred.new.keys() & self.armatures.keys()}
-        outdated = {uid for uid, own in known.items() if own.is_stale()}
+        outdated = {uid for uid, one in known.items() if one.has_changed_lists()}
         outdated |= deferred.apply() & known.keys()
         for uid in known.keys() - outdated:
             known[uid].reread_lists()
@@ -123,13 +123,13 @@ class Planner:
     def discard_of(self, block: bpy.types.ID) -> None:
         """Discard the plans of an armature object, or of all objects that use armature data."""
         uid = block.session_uid
-        self._discard([key for key, own in self.armatures.items() if uid in own.uids])
+        self._discard([key for key, one in self.armatures.items() if uid in one.uids])
 
     def _discard(self, rigs: Iterable[int]) -> None:
         for uid in rigs:
-            own = self.armatures.pop(uid)
-            before = self._posed.get(uid, (own.rig.object, set()))[1]
-            self._posed[uid] = own.rig.object, before | own.names
+            armature = self.armatures.pop(uid)
+            before = self._posed.get(uid, (armature.rig.object, set()))[1]
+            self._posed[uid] = armature.rig.object, before | armature.names
         self.plan = None
 
     def revise(self, tagged: Set[str], armatures: Collection[bpy.types.ID]) -> None:
@@ -150,7 +150,7 @@ class Planner:
                 for now in [self._signature(ob)]
                 if now != was or not tagged.isdisjoint(now[:2]) or ob.data in armatures
             }
-            stale = {uid for uid, own in self.armatures.items() if own.is_stale()}
+            changed_lists = {uid for uid, one in self.armatures.items() if one.has_changed_lists()}
         except ReferenceError:  # Something was removed.
             self.discard(skeletons=True)
             return
@@ -158,7 +158,7 @@ class Planner:
             self.discard(skeletons=True)
             return
         sources = self.armatures.items()
-        outdated = stale | {uid for uid, own in sources if changed & {uid, *own.sources}}
+        outdated = changed_lists | {uid for uid, one in sources if changed & {uid, *one.sources}}
         if changed or outdated or self._has_new_armatures():
             self._discard(outdated)
 
@@ -175,10 +175,11 @@ class Planner:
         """Return the names of an object and its data, and states of which there is no notice."""
         data = ob.animation_data
         animation = (len(data.drivers), data.action is None, len(data.nla_tracks)) if data else ()
-        own = self.armatures.get(ob.session_uid)
+        armature = self.armatures.get(ob.session_uid)
         ours: object = None
-        if own is not None:
-            within = [[one.session_uid for one in group.all_objects] for group in own.collections]
+        if armature is not None:
+            groups = [group.all_objects for group in armature.collections]
+            within = [[one.session_uid for one in group] for group in groups]
             ours = settings(ob).constraints.keys(), within
         return ob.name, ob.data.name if isinstance(ob.data, bpy.types.ID) else "", (animation, ours)
 
@@ -189,9 +190,9 @@ class Planner:
             return False
         return plan.have_constraints_switched(())
 
-    def stale(self, among: Iterable[int]) -> set[int]:
+    def with_changed_lists(self, among: Iterable[int]) -> set[int]:
         """Return the armatures whose lists a script has changed, without a notification."""
-        return {uid for uid in among if self.armatures[uid].is_stale()}
+        return {uid for uid in among if self.armatures[uid].has_changed_lists()}
 
     def is_outdated(
         self,

@@ -250,12 +250,13 @@ class Users(RuleBasedStateMachine):
         path = self.folder / "walk.blend"
         bpy.ops.wm.save_as_mainfile(filepath=str(path))
         if is_fresh and not bpy.context.window.scene.library:
-            rig = pair()[0]
-            (there, twin), _ = elsewhere(
-                path, "", "[pose_bits(bpy.data.objects[name]) for name in ('Rig', 'Twin')]"
-            )
-            if rig.visible_get() and twin == pose_bits(pair()[1]):
-                assert there == pose_bits(rig), "another process shows something else"
+            # A parent that nothing else uses is not saved, and both are elsewhere then.
+            look = "pose_bits(ob) + world_bits(ob)"
+            rigs = "[bpy.data.objects[name] for name in ('Rig', 'Twin')]"
+            (there, twin), _ = elsewhere(path, "", f"[{look} for ob in {rigs}]")
+            here, twin_here = [pose_bits(ob) + world_bits(ob) for ob in pair()]
+            if pair()[0].visible_get() and twin == twin_here:
+                assert there == here, "another process shows something else"
         bpy.ops.wm.open_mainfile(filepath=str(path))
         update()
         shown.assert_again("reload")

@@ -10,12 +10,17 @@ from ...blender import moving
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.messages import counted, msg, shown
+from ...blender.refusals import joints_problem
 from ...editing.constraints import that_pose
+from ...editing.controls import uneditable_problem
+from ...editing.limb import find_limbs
+from ...editing.limb_adding import LimbOptions, add_limbs
 from ...plan import planner
 from ...settings.definitions import defined
 from ...settings.properties import settings
 from ...ui.refusing import Working, active_armature, armature_refusal, rest_refusal
 from ...ui.registering import registering
+from ...ui.selecting import select_alone
 from ..simulation import history
 from . import editing
 from .baking import bake
@@ -83,11 +88,14 @@ def held_by_click(bone: bpy.types.PoseBone) -> Held:
     if not bone.bone.use_deform:
         return Held(armature, bone.name)
     refuse_unkeyable(armature)
-    before = len(items)
-    bpy.ops.fabrik.limb_add(controls="BONE")  # type: ignore[attr-defined]
-    if len(items) == before:
-        return Held(armature, bone.name)
-    return editing.goal_of(armature, items[before].name)
+    [(limb, is_hand)] = find_limbs(armature, [bone.name])
+    has_limits, has_bones = not joints_problem(armature), not uneditable_problem(armature)
+    options = LimbOptions(is_hand, has_bones, hinges=has_limits)
+    [index], _ = add_limbs(armature, [limb], options)
+    settings(armature).active_index = index
+    if has_bones:
+        select_alone(bpy.context, [(armature, items[index].subtarget)])
+    return editing.goal_of(armature, items[index].name)
 
 
 class Taking(Holding):

@@ -140,7 +140,7 @@ def read(snapshot: Snapshot, chain: ChainPlan) -> LookInput:
     Raises:
         ProblemError: If a setting is not a number.
     """
-    inputs, damping = snapshot.derived(chain, _settings)
+    inputs, damping = snapshot.cached(chain, _settings)
     target, note = None, chain.note
     if damping > 0.0:
         try:

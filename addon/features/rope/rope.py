@@ -126,7 +126,7 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def _read(snapshot: Snapshot, chain: ChainPlan) -> RopeInput:
-    rope = snapshot.derived(chain, _settings)
+    rope = snapshot.cached(chain, _settings)
     down = DOWN
     scene = cast(bpy.types.Scene, snapshot.depsgraph.scene)
     if rope.use_scene_gravity and scene.use_gravity:
@@ -181,7 +181,7 @@ def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
     error = dist(point_in(context.world, posture.tip), context.target)
     message = "" if posture.state == "REACHED" else explanation(posture, stretch is not None)
     return ChainPose(
-        posture, Report(posture.state, round(error, 6), posture.solution.iterations_used, message)
+        posture, Report(posture.state, round(error, 6), posture.iterations_used, message)
     )
 
 

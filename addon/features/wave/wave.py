@@ -92,7 +92,7 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def _read(snapshot: Snapshot, chain: ChainPlan) -> Wave:
-    settings = snapshot.derived(chain, _settings)
+    settings = snapshot.cached(chain, _settings)
     turns = settings.phase
     if settings.speed != 0.0:
         turns += settings.speed * snapshot.time / snapshot.frame_rate

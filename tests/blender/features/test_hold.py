@@ -23,6 +23,7 @@ from rigs import (
     evaluated,
     go,
     make_armature,
+    make_chain,
     make_empty,
     pose_bits,
     tip_world,
@@ -952,6 +953,13 @@ def test_a_hand_without_ik_gets_it_and_is_held() -> None:
     cup.location.x += 0.05
     update()
     assert (world(rig, "Hand").translation - before.translation).x == pytest.approx(0.05, abs=1e-4)
+
+
+def test_a_bone_that_can_have_no_ik_is_refused_in_a_sentence() -> None:
+    rig = make_chain(1, "Stump")
+    click_bones(rig, "B0")
+    refuses(bpy.ops.fabrik.hold, saying="^Error: “B0” is not part of a limb", by="WORLD")
+    assert len(rig.fabrik.constraints) == 0
 
 
 def test_a_hand_stays_in_the_world_while_its_body_goes() -> None:

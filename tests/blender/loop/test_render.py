@@ -257,10 +257,15 @@ def test_panels_are_redrawn_for_reports_of_the_viewport_and_not_of_renders(
     """A render may run in a thread of its own, in which windows must not be looked at."""
     told: list[int] = []
     monkeypatch.setattr(*PLACES["notify of reports"], lambda: told.append(len(records)))
+    item = rig.fabrik.constraints[0]
     viewport(rig, 9)
-    assert told == [0]
+    assert item.state != "DISABLED" and told == [], "Blender redraws them at another frame"
+    for is_enabled in (False, True):
+        item.enabled = is_enabled
+        update()
+    assert told == [0, 0]
     render_range(10, 14)
-    assert {*told[1:]} <= {5}, "afterwards the viewport is updated"
+    assert {*told[2:]} <= {5}, "afterwards the viewport is updated"
 
 
 def test_a_still_armature_is_posed_for_a_target_that_moves(records: Records) -> None:

@@ -350,6 +350,27 @@ def test_hidden_target_is_followed_when_it_is_moved(rig, hide):
 
 
 @pytest.mark.parametrize("hide", HIDINGS)
+def test_hidden_target_of_a_hidden_armature_is_followed(rig, hide):
+    """Blender evaluates it for the armature that is shown, and as well once another is chosen."""
+    target, other = make_empty(), make_empty("Other", (1.0, 0.5, 1.0))
+    holder = make_chain(name="Holder")
+    item = constrained(holder, target)
+    add_constraint(rig, "B2", holder, subtarget="B2")
+    for ob in (target, other, holder):
+        hide(ob)
+    update()
+
+    for goal in (target, other):
+        item.target = goal
+        for place in ((-1.0, 0.5, 1.0), (0.5, 0.8, 1.5)):
+            goal.location = place
+            update()
+            assert (tip_world(holder, "B2") - goal.location).length < 1e-3
+            held = tip_world(holder, "B2", use_tail=False)
+            assert (tip_world(rig, "B2") - held).length < 1e-3
+
+
+@pytest.mark.parametrize("hide", HIDINGS)
 def test_hidden_target_is_evaluated_after_loading(rig, hide, tmp_path):
     target = animated()
     constrained(rig, target)

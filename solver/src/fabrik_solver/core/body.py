@@ -578,7 +578,7 @@ def _pose_own(
         posture.rotations[i] = solved.rotations[index]
         posture.scales[i] = solved.scales[index] if solved.scales else body.locals[i].scale
     state = _judged(solved.state, body, member, pull, frames)
-    return MemberOutcome(state, solved.solution.iterations_used, given, solved)
+    return MemberOutcome(state, solved.iterations_used, given, solved)
 
 
 def _landed(

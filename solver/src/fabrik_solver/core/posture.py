@@ -90,6 +90,12 @@ class Posture:
         return solution
 
     @property
+    def iterations_used(self) -> int:
+        """Iterations of the solver, and steps of landing."""
+        solution = self._solution
+        return 0 if isinstance(solution, Placed) else solution.iterations_used
+
+    @property
     def has_orientation_error(self) -> bool:
         """Whether limits keep the tip bone noticeably from its orientation."""
         return self.orientation_error > NOTICED
