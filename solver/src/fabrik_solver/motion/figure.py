@@ -155,6 +155,13 @@ class Figure:
         """Return the number of bones below a bone, including it."""
         return 1 + sum([self.count(i) for i in self.children[bone]])
 
+    def branches(self, bone: int) -> bool:
+        """Return whether several chains begin at a bone or below it."""
+        return any(
+            len([i for i in self.children[one] if self.children[i]]) > 1
+            for one in self._below(bone)
+        )
+
     def _measure(self) -> None:
         """Measure the longest chain below each bone."""
         for i in reversed(self.body):  # Children before their parents.
