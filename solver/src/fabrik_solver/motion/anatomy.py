@@ -99,7 +99,9 @@ class Anatomy(NamedTuple):
         ``'LEGS'``, ``'ARMS'`` (if there is only one pair of limbs), ``'HEAD'``, and ``'FEET'`` or
         ``'HANDS'`` if limbs end without them. Limbs that cannot bend are not missing.
         """
-        kinds = [limb.kind for limb in (*self.limbs, *self.stiff)]
+        kinds = [limb.kind for limb in self.limbs]
+        stiff = {(limb.kind, limb.side) for limb in self.stiff}
+        kinds += [kind for kind, side in stiff if (kind, -side) in stiff]
         bare = {limb.kind for limb in self.limbs if limb.is_bare}
         parts = {
             "LEGS": "LEG" not in kinds,

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from ..core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
 from .figure import ENDS, LIMBS, Figure
-from .naming import ARM_PARTS, LEG_PARTS, TWIST, part_of, words_of
+from .naming import ARM_PARTS, LEG_PARTS, TRUNK, TWIST, part_of, words_of
 
 LEG_END_MAX: Final = 0.15
 """The largest height of the lowest joint of a leg, as a fraction of the figure's height."""
@@ -46,6 +46,10 @@ LIMB_MIN: Final = 0.1
 UNLIKE: Final = 0.3
 """The least difference in length, as a fraction, of limbs that are no twins."""
 
+
+SHORT: Final = 0.6
+"""The length of a bone above a leg, as a fraction of the bone after it, below which it is none of
+the leg's."""
 
 LIMB: Final = 4
 """The number of joints from which on a limb is alike, whatever one hand carries."""
@@ -113,6 +117,8 @@ class _Chain:
         """Read the names and the shape."""
         self.figure, self.path = figure, figure.line(start)
         bones, names = figure.bones, figure.names
+        while len(self.path) > 1 and names.is_twist(self.path[-1]):
+            self.path.pop()  # It ends nothing.
         self.side, self.trunk = figure.side[start], bones[start].parent
         self.heads = [figure.heads[i] for i in self.path]
         self.parts = [names.parts[i] for i in self.path]
@@ -141,9 +147,8 @@ class _Chain:
 
     def is_stiff(self) -> bool:
         """Return whether no two bones bend before its hand or foot."""
-        return any(self.parts[k] in ("FOOT", "HAND") for k in (0, 1)) or any(
-            is_hand(self.figure, i) for i in self.path[:2]
-        )
+        is_named = any(part in ("FOOT", "HAND") for part in self.parts[:2])
+        return is_named or any(is_hand(self.figure, i) for i in self.path[:2])
 
     def leads_down(self) -> bool:
         """Return whether it leads down more than aside."""
@@ -210,9 +215,7 @@ def limbs_of(figure: Figure) -> list[Limb]:
         ends = (first, last) if same else _ends(other, kind)
         is_high = kind == "LEG" and lower.low > ANKLE_MAX * (lower.heads[first][2] - figure.floor)
         limbs = [_limb(lower, kind, first, last, is_high), _limb(other, kind, *ends, is_high)]
-        arranged += (
-            [limb for limb in limbs if limb.bones] if all(one.bones for one in limbs) else []
-        )
+        arranged += limbs if all(len(one.bones) > 1 for one in limbs) else []
     return arranged
 
 
@@ -527,8 +530,17 @@ def _without_end(chain: _Chain, kind: str, first: int, lower: int) -> tuple[int,
     last = chain.figure.bones[chain.path[lower]]
     if dist(last.head, last.tail) > TAIL_MIN * dist(*chain.heads[lower - 1 : lower + 1]):
         return first, len(chain.path)
-    first = min(first, max(0, lower - 2))
+    least = max(0, lower - 2)
+    if first <= least or not _is_hip(chain, least):
+        first = min(first, least)
     return (first, lower) if lower - first > 1 else (first, len(chain.path))
+
+
+def _is_hip(chain: _Chain, k: int) -> bool:
+    """Return whether a bone is the half of a pelvis, too short to bend with the leg after it."""
+    a, b, c = chain.heads[k : k + 3]
+    is_named = TRUNK & set(chain.figure.names.words[chain.path[k]])
+    return bool(is_named) and dist(a, b) < SHORT * dist(b, c)
 
 
 def _carriers(chain: _Chain, kind: str, last: int) -> int:
@@ -544,7 +556,7 @@ def _carriers(chain: _Chain, kind: str, last: int) -> int:
     while count + 2 < last:
         size, after = dist(*heads[count : count + 2]), _ahead(heads[count:], kind)
         # The thigh of a lizard is level as well, but as long as its shin.
-        share = 0.6 if kind == "LEG" and not chain.is_level(count) else 0.8
+        share = SHORT if kind == "LEG" and not chain.is_level(count) else 0.8
         if not (size < share * after or parts[count] == "GIRDLE"):
             break
         count += 1
