@@ -69,6 +69,7 @@ COMPOUNDS: Final = {
     "hindleg": "hind leg",
     "rearleg": "rear leg",
     "lowarm": "lower arm",
+    "hipjoint": "hip joint",
     "shldr": "shoulder",
     "toebase": "toe",
     "toes": "toe",
