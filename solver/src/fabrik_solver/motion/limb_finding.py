@@ -222,7 +222,8 @@ def limbs_of(figure: Figure) -> list[Limb]:
 def stiff_limbs(figure: Figure, limbs: Sequence[Limb]) -> list[Limb]:
     """Return the arms and legs that are a single bone by their names, beside known limbs."""
     known = {(limb.kind, limb.side) for limb in limbs}
-    side, names, found = figure.side, figure.names, list[Limb]()
+    side, names = figure.side, figure.names
+    found: list[Limb] = []
     for i in figure.body:
         kind = LIMBS.get(names.parts[i], "")
         if not kind or names.sides[i] == 0 or side.get(figure.bones[i].parent, 0) != 0:
