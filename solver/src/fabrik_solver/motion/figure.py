@@ -87,7 +87,8 @@ class Names:
 
     def is_twist(self, bone: int) -> bool:
         """Return whether a bone twists a limb, and is none of what comes after that."""
-        return self.parts[bone] in ("", *LIMBS) and bool(TWIST & set(self.words[bone]))
+        part = self.parts[bone]
+        return (part == "" or part in LIMBS) and bool(TWIST & set(self.words[bone]))
 
 
 class Figure:
