@@ -96,8 +96,24 @@ def missing_parts(character: Character) -> str:
     missing = character.anatomy.missing()
     absent = [PARTS[name] for name in missing if name in PARTS]
     text = msg("Not found: {parts}", parts=enumerated(absent)) if absent else ""
-    notes = [note for note in (text, bare_limbs(character)) if note]
-    return joined(". ", notes) if notes else ""
+    notes = [text, bare_limbs(character), _left_out(character), stiff_limbs(character)]
+    return joined(". ", [*filter(None, notes)]) if any(notes) else ""
+
+
+def _left_out(character: Character) -> str:
+    """Return in a sentence what to do about limbs that are no parts, as no bone ends them."""
+    ends = [limb.bones[-1] for limb in character.anatomy.limbs if limb.end < 0]
+    if not ends:
+        return ""
+    return msg("Use Add IK Limb on {bones}", bones=listed([character.names[i] for i in ends]))
+
+
+def stiff_limbs(character: Character) -> str:
+    """Return in a sentence which limbs are one bone, empty if none."""
+    bones = [character.names[limb.bones[0]] for limb in character.anatomy.stiff]
+    if not bones:
+        return ""
+    return msg("Limbs of one bone cannot bend: subdivide {bones} in Edit Mode", bones=listed(bones))
 
 
 def bare_limbs(character: Character) -> str:

@@ -110,6 +110,9 @@ def is_end_of_limb(rig: Skeleton, bone: int) -> bool:
     if min(long) <= LONG * max(long):
         return False
     reach, longest = _carried(rig, bone)
+    beside = [i for i in rig.children[lower] if i != bone and rig.children[i]]
+    if any(_carried(rig, i)[0] > LONG * reach for i in beside):
+        return False  # What branches is a trunk.
     return reach <= min(long) and longest <= LONG * min(long)
 
 

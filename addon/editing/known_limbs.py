@@ -105,6 +105,17 @@ class Body:
                 candidates[limb] = candidates.get(limb, False) or is_end
         return next(iter(candidates.items())) if len(candidates) == 1 else None
 
+    def stiff_at(self, bone: str) -> str:
+        """Return the only bone of the limb that a bone means; empty for any other."""
+        index = self._index(bone)
+        stiff = (limb.bones[0] for limb in self.character.anatomy.stiff)
+        return next((self.character.names[i] for i in stiff if i in self._up(index)), "")
+
+    def is_finger(self, bone: str) -> bool:
+        """Return whether a bone is of a finger that is a limb, as no arm carries its hand."""
+        above = [*self._up(self._index(bone))][1:]
+        return not set(self.character.anatomy.hands).isdisjoint(above)
+
     def finger_at(self, bone: str) -> Limb | None:
         """Return the controls of the finger or toe of a generated rig that a bone belongs to."""
         index = self._index(bone)

@@ -50,8 +50,15 @@ def _find(body: Body, bone: str, is_literal: bool) -> tuple[Limb, bool]:
     finger = body.finger_at(bone) if is_literal else None
     if finger is not None:
         return finger, False
-    # The shape of a trunk may be that of a limb.
-    ends = _ends(rig, by_shape=not body.limbs)
+    is_finger = body.is_finger(bone)
+    if not is_finger and (stiff := body.stiff_at(bone)):
+        raise ProblemError(
+            "“{bone}” is a whole limb, and one bone cannot bend: subdivide it in Edit Mode",
+            bone=stiff,
+        )
+    is_literal = is_literal or is_finger
+    # The shape of a trunk may be that of a limb, and that of a finger is.
+    ends = _ends(rig, by_shape=not body.limbs and not is_finger)
     limb, is_hand = _find_any(rig, rig.index[bone], is_literal, ends)
     if len(limb.bones) < 2 and is_hand and not is_literal:
         return _find(body, bone, True)  # A hand without an arm: its fingers are the limbs.

@@ -86,12 +86,6 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
         """Fill the list."""
         armature = active_armature(context)
         parts, missing, frame = recognize_parts(armature)
-        if not parts:
-            raise ProblemError(
-                "“{armature}” has no pairs of limbs and no head that could be recognized: "
-                "add parts to the list yourself",
-                armature=armature.name,
-            )
         fill(character_settings(armature), parts)
         self.told = told(evidence_of(armature, inner_joints(armature, parts)))
         store(self.told)

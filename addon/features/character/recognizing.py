@@ -10,7 +10,9 @@ import bpy
 from fabrik_solver.motion.anatomy import Anatomy, Limb, words_of
 
 from ...blender.access import pose_bones
-from ...blender.character import Character, character_of, missing_parts
+from ...blender.character import Character, character_of, missing_parts, stiff_limbs
+from ...blender.errors import ProblemError
+from ...blender.messages import msg
 from ...blender.rigify import SWITCH, fk_joint, fk_switch, use_fk
 from .settings import FabrikCharacter, add_part, character_settings
 
@@ -44,12 +46,26 @@ class Recognition(NamedTuple):
 
 
 def recognize_parts(armature: bpy.types.Object) -> Recognition:
-    """Recognize the parts of a character."""
+    """Recognize the parts of a character.
+
+    Raises:
+        ProblemError: If there are none.
+    """
     rigify = [part for part, _ in _rigify_limbs(armature)]
     if rigify:
         return Recognition(rigify)
     character = character_of(armature)
-    return Recognition(_anatomical_parts(character), missing_parts(character), character.frame)
+    parts = _anatomical_parts(character)
+    if not parts:
+        raise ProblemError(
+            stiff_limbs(character)
+            or msg(
+                "“{armature}” has no pairs of limbs and no head that could be recognized: "
+                "add parts to the list yourself",
+                armature=armature.name,
+            )
+        )
+    return Recognition(parts, missing_parts(character), character.frame)
 
 
 def fill(character: FabrikCharacter, parts: Sequence[RecognizedPart]) -> None:

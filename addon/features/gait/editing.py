@@ -16,6 +16,7 @@ from ...blender.character import (
     character_of,
     generated_character,
     standing_character,
+    stiff_limbs,
 )
 from ...blender.errors import ProblemError, listed
 from ...blender.messages import msg
@@ -113,9 +114,12 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> AddedGait:
     rig = skeleton_of(armature)
     character, legs, trunk = _legs(rig, tips)
     if len(legs) < 2:
+        stiff = "LEG" in {limb.kind for limb in character.anatomy.stiff}
         raise ProblemError(
             "Select the last bones of two legs or more"
             if tips
+            else stiff_limbs(character)
+            if stiff
             else msg(
                 "No legs were found in “{armature}”: select the last bones of two legs or "
                 "more in Pose Mode, and add the walk again",

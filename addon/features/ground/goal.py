@@ -65,10 +65,12 @@ class GroundGoal:
     Attributes:
         ground: What counts as ground.
         hip: What carries its leg and is moved for it.
+        hip_note: Why nothing is, although that is wanted; empty if something is, or it is not.
     """
 
     ground: Ground
     hip: MovedHip | None = None
+    hip_note: str = ""
     _track_of_history: tuple[bytes, ContactTrack | None] = (b"", None)
     _foothold_of_update: tuple[weakref.ref[Snapshot], Aim, Foothold] | None = None
     _track_of_update: tuple[weakref.ref[Snapshot], tuple[ContactTrack | None, str]] | None = None
@@ -145,6 +147,7 @@ class GroundGoal:
         note = LEFT_OUT if self.ground.is_excluded(snapshot.depsgraph) else ""
         if given.use_lock:
             note = note or self.contact_track_at(snapshot, chain)[1]
+        note = note or self.hip_note
         known = None if stances is None else self._footholds_by_frame.get(snapshot.time)
         if known is None or known[0] != aim:
             grounded = GroundedFoot(snapshot.time, probe, aim, given.blend)

@@ -54,6 +54,11 @@ EASE = 0.12
 FOLLOW = 9.0 / 60.0
 """How long before and after a frame the locks count that the hip follows, in seconds."""
 
+ALONE = msg(
+    "No bone carries all legs on the ground, so that the body is not moved for them: parent them "
+    "to one bone, or disable Move Hip"
+)
+
 LOOKED = 1.0 / 60.0
 """The time between the frames that it looks at, in seconds."""
 
@@ -264,7 +269,7 @@ class Hip(PrePassBone):
 def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
     """Yield the hips of an armature's legs; a problem of a hip is reported by its legs."""
     hips: dict[int, Hip] = {}
-    common = _common_parent(rig, chains)
+    common, reason = _common_parent(rig, chains)
     for chain in chains:
         if chain.problem or not isinstance(chain.goal_source, GroundGoal):
             continue
@@ -279,6 +284,7 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
                 chain.problem = str(problem)
                 continue
         if bone < 0:
+            chain.goal_source.hip_note = reason
             continue
         if bone not in hips:
             hips[bone] = Hip(rig, bone, [], [rig.slot(LOCATION, bone)], is_timed=True)
@@ -287,10 +293,10 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
     yield from hips.values()
 
 
-def _common_parent(rig: Skeleton, chains: Sequence[ChainPlan]) -> int:
+def _common_parent(rig: Skeleton, chains: Sequence[ChainPlan]) -> tuple[int, str]:
     """Return the lowest movable bone that moves the body of the legs whose hip is not set.
 
-    -1 if there are no two of them, or if none can be moved for them.
+    -1 with the reason if none can be moved for them, without one if there are no two of them.
     """
     legs: list[ChainPlan] = []
     for chain in chains:
@@ -300,15 +306,17 @@ def _common_parent(rig: Skeleton, chains: Sequence[ChainPlan]) -> int:
         if given.use_hip and not given.hip:
             legs.append(chain)
     if len(legs) < 2:
-        return -1
+        return -1, ""
+    reasons: list[str] = []
     for bone in reversed(rig.trunk_above([leg.bones[0] for leg in legs])):
         try:
             for leg in legs:
                 _refuse_unmovable(rig, leg, bone)
-        except ProblemError:
+        except ProblemError as problem:
+            reasons.append(str(problem))
             continue
-        return bone
-    return -1
+        return bone, ""
+    return -1, reasons[0] if reasons else ALONE
 
 
 def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:

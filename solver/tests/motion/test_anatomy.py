@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import cos, sin
 
 import pytest
 from animals import ANIMALS, STAG, Joint, both, line
 
-from fabrik_solver.core.vectors import dot
+from fabrik_solver.core.vectors import Vec, add, dot
 from fabrik_solver.motion.anatomy import (
+    UP,
     Limb,
     RestBone,
     is_segment,
@@ -190,6 +191,91 @@ def test_fingers_of_a_hand_that_is_all_there_is_are_no_limbs(first: str) -> None
     joints += line("hand", "thumb_0 thumb_1", (0.74, -0.03, 1.43), (0.77, -0.06, 1.42))
     anatomy = recognize(bones_of(joints))
     assert (anatomy.limbs, anatomy.head) == ((), -1)
+
+
+def hand_of(turn: Callable[[Vec], Vec], sizes: Sequence[float]) -> list[RestBone]:
+    """Return a hand alone without names, turned; each finger has three bones of a length."""
+    bones = [RestBone("Bone", -1, turn((0.0, -0.1, 0.0)), turn((0.0, 0.0, 0.0)))]
+    for k, size in enumerate(sizes):
+        x, y = 0.02 * k - 0.04, 0.0 if k else -0.06
+        for i in range(3):
+            head = turn((x - (0.0 if k else 0.3 * size * i), y + size * i, -0.004 * i * i))
+            parent = 0 if i == 0 else len(bones) - 1
+            bones.append(RestBone(f"Bone.{len(bones):03}", parent, head, add(head, (0, 0, 0.02))))
+    return bones
+
+
+@pytest.mark.parametrize("sizes", [(0.025, 0.033, 0.037, 0.033, 0.025), (0.03, 0.035, 0.035, 0.03)])
+@pytest.mark.parametrize("is_held", [False, True])
+@pytest.mark.parametrize("way", ["ahead", "up", "down", "aside"])
+def test_a_hand_alone_without_names_is_no_figure(
+    way: str, is_held: bool, sizes: Sequence[float]
+) -> None:
+    """Fingers that point down end as the feet of a table do, but in a row."""
+    turns: dict[str, Callable[[Vec], Vec]] = {
+        "ahead": lambda p: (-p[0], -p[1], p[2]),
+        "up": lambda p: (p[0], -p[2], p[1]),
+        "down": lambda p: (p[0], p[2], -p[1]),
+        "aside": lambda p: (p[1], -p[0], p[2]),
+    }
+    bones = hand_of(turns[way], sizes)
+    if is_held:  # By one bone.
+        arm = RestBone("Arm", -1, turns[way]((0.0, -0.4, 0.0)), bones[0].head)
+        bones = [arm, *(bone._replace(parent=bone.parent + 1) for bone in bones)]
+    found = recognize(bones)
+    assert found.limbs == () and found.head == -1
+    assert found.hands == (int(is_held),)
+
+
+def test_two_hands_that_one_bone_carries_each_are_no_figure() -> None:
+    one = hand_of(lambda p: (p[0] + 0.3, -p[1], p[2] + 1.0), (0.025, 0.033, 0.037, 0.033, 0.025))
+    bones = [RestBone("root", -1, (0.0, 0.0, 0.0), (0.0, 0.0, 0.1))]
+    for side, sign in (("L", 1), ("R", -1)):
+        start = len(bones)
+        bones.append(RestBone(f"arm.{side}", 0, (0.3 * sign, 0.4, 1.0), (0.3 * sign, 0.1, 1.0)))
+        for name, parent, (x, y, z), _, _ in one:
+            head = (sign * x, y, z)
+            bones.append(RestBone(f"{name}.{side}", start + parent + 1, head, add(head, UP)))
+    found = recognize(bones)
+    assert found.limbs == () and len(found.hands) == 2
+    assert [(limb.kind, bones[limb.bones[0]].name) for limb in found.stiff] == [
+        ("ARM", "arm.L"),
+        ("ARM", "arm.R"),
+    ]
+
+
+def figure_of_blocks(is_named: bool) -> list[RestBone]:
+    """Return a figure each of whose limbs is one bone, of the upper body."""
+    parts: list[tuple[str, Vec, Vec]] = [("head", (0.0, 0.0, 1.5), (0.0, 0.0, 2.0))]
+    for side, sign in (("L", 1.0), ("R", -1.0)):
+        parts.append((f"arm.{side}", (0.3 * sign, 0.0, 1.4), (0.3 * sign, 0.0, 0.75)))
+        parts.append((f"leg.{side}", (0.12 * sign, 0.0, 0.75), (0.12 * sign, 0.0, 0.0)))
+    return [
+        RestBone("body", -1, (0.0, 0.0, 0.75), (0.0, 0.0, 1.5)),
+        *(
+            RestBone(name if is_named else f"b{i}", 0, head, tail)
+            for i, (name, head, tail) in enumerate(parts)
+        ),
+    ]
+
+
+def test_limbs_of_one_bone_are_told() -> None:
+    found = recognize(figure_of_blocks(True))
+    stiff = [(limb.kind, limb.side, limb.bones) for limb in found.stiff]
+    assert stiff == [("ARM", 1, (2,)), ("LEG", 1, (3,)), ("ARM", -1, (4,)), ("LEG", -1, (5,))]
+    assert found.limbs == () and found.missing() == []
+    assert recognize(figure_of_blocks(False)).missing() == ["LEGS", "ARMS", "HEAD"]
+
+
+def test_a_foot_or_hand_after_one_bone_makes_no_limb_that_bends() -> None:
+    bones = figure_of_blocks(True)
+    for i, end in ((2, "hand.L"), (4, "hand.R")):
+        tail = bones[i].tail
+        bones.append(RestBone(end, i, tail, add(tail, (0.0, 0.0, -0.1))))
+        bones.append(RestBone(f"tool{end[-2:]}", len(bones) - 1, tail, add(tail, UP)))
+    found = recognize(bones)
+    assert found.limbs == ()
+    assert [limb.end for limb in found.stiff if limb.kind == "ARM"] == [6, 8]
 
 
 def test_what_a_face_carries_is_no_arm_and_no_trunk() -> None:

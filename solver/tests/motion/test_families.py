@@ -124,5 +124,55 @@ def test_names_alone_tell_the_parts(name: str) -> None:
     assert found.sureness < 0.5
 
 
+WITHOUT: dict[str, tuple[list[tuple[str, int]], list[str]]] = {
+    "legs": ([("LEG", 0), ("LEG", 0)], ["LEGS"]),
+    "a leg": ([("LEG", 0)], ["LEGS"]),
+    "a shin": ([("LEG", 1)], ["LEGS"]),
+    "feet": ([("LEG", -1), ("LEG", -1)], ["FEET"]),
+    "arms": ([("ARM", 0), ("ARM", 0)], ["ARMS"]),
+    "an arm": ([("ARM", 0)], ["ARMS"]),
+    "hands": ([("ARM", -1), ("ARM", -1)], ["HANDS"]),
+    "neck": ([("HEAD", 0)], ["HEAD"]),
+    "upper body": ([("SPINE", 0)], ["ARMS", "HEAD"]),
+}
+"""What a skeleton is cut off at: the bone of parts in their order; and what is missing then."""
+
+
+def cut(joints: Sequence[Joint], first: set[str]) -> list[Joint]:
+    """Return joints without some, and without those below them."""
+    gone, left = set[str](), list[Joint]()
+    for joint in joints:
+        if joint.name in first or joint.parent in gone:
+            gone.add(joint.name)
+        else:
+            left.append(joint)
+    return left
+
+
+@pytest.mark.parametrize("is_capture", [False, True])
+@pytest.mark.parametrize("without", WITHOUT)
+@pytest.mark.parametrize("name", ["cmu", "human ik", "biped", "lafan", "kinect", "smpl"])
+def test_what_a_skeleton_lacks_is_told(name: str, without: str, is_capture: bool) -> None:
+    """As captures of which a part was not recorded, and rigs of which a part was left out."""
+    layout = FAMILIES[name]
+    places, missing = WITHOUT[without]
+    parts = list(layout.parts)
+    first: set[str] = set()
+    for kind, place in places:
+        part = next(part for part in parts if part[0] == kind)
+        parts.remove(part)
+        first.add(part[1] if place < 0 else part[2][place])
+    joints = cut(joints_of(layout, standing(0.0)), first)
+    heads = [joint.head for joint in joints]
+    if is_capture:
+        phases = [2.0 * pi * k / 8 for k in range(9)]
+        walk = [cut(joints_of(layout, walking(phase, YAW)), first) for phase in phases]
+        rest = bones_of(joints, rest_of(joints, (1.0, 0.0, 0.0), False))
+        found = recognize(rest, [[joint.head for joint in pose] for pose in walk])
+    else:
+        found = recognize(bones_of(joints, heads))
+    assert found.missing() == missing
+
+
 def test_there_are_thirty_families() -> None:
     assert len(FAMILIES) >= 30

@@ -651,16 +651,55 @@ def test_one_frame_has_no_contact_and_that_is_said() -> None:
         bpy.ops.fabrik.simulate()
 
 
-def test_connected_hip_is_refused() -> None:
-    rig = make_walker()
+def edit_bones(rig: bpy.types.Object, change: Callable[[Any], None]) -> None:
+    """Change the bones of a rig in Edit Mode."""
     activate(rig)
     bpy.ops.object.mode_set(mode="EDIT")
-    bones = rig.data.edit_bones
+    change(rig.data.edit_bones)
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def connect_hip(bones: Any) -> None:
     bones["Root"].tail = bones["Hip"].head
     bones["Hip"].use_connect = True
-    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def test_connected_hip_is_refused() -> None:
+    rig = make_walker()
+    edit_bones(rig, connect_hip)
     stand(rig, make_ground(flat))
     assert "is connected to its parent" in problem(rig)
+
+
+def test_legs_that_no_bone_carries_say_so() -> None:
+    """Their thighs are roots, as in some rigs for games."""
+    rig = make_walker()
+
+    def part(bones: Any) -> None:
+        for bone in [bone for bone in bones if bone.parent == bones["Hip"]]:
+            bone.parent = None
+
+    edit_bones(rig, part)
+    stand(rig, make_ground(flat), hip="")
+    simulate(rig)
+    go(30)
+    assert all(
+        message.startswith("No bone carries all legs on the ground") for message in messages(rig)
+    )
+    for item in rig.fabrik.constraints:
+        item.ground.use_hip = False
+    update()
+    assert not any(messages(rig))
+
+
+def test_a_hip_that_is_found_and_cannot_be_moved_is_named() -> None:
+    rig = make_walker()
+    edit_bones(rig, connect_hip)
+    target = rig.fabrik.constraints[0].target  # It would go along with the other candidate.
+    target.parent, target.parent_type, target.parent_bone = rig, "BONE", "Root"
+    stand(rig, make_ground(flat), hip="", use_lock=False)
+    update()
+    assert all("“Hip” is connected to its parent" in message for message in messages(rig))
 
 
 def test_ground_under_another_axis_is_the_same_turned() -> None:

@@ -535,3 +535,96 @@ def test_a_chain_that_nothing_follows_is_refused() -> None:
     click(rig, "ghost3")
     refuses(bpy.ops.fabrik.limb_add, saying="Nothing that is seen follows “ghost3”")
     assert not rig.fabrik.constraints
+
+
+# Limbs of one bone, and hands alone
+
+
+def blocks(*more: tuple[str, str, Sequence[float], Sequence[float]]) -> Any:
+    """Make a figure of blocks: each of its limbs is one bone."""
+    bones: dict[str, Any] = {
+        "body": ((0.0, 0.0, 0.75), (0.0, 0.0, 1.5), ""),
+        "head": ((0.0, 0.0, 1.5), (0.0, 0.0, 2.0), "body"),
+    }
+    for side, sign in (("L", 1.0), ("R", -1.0)):
+        bones[f"arm.{side}"] = ((0.3 * sign, 0.0, 1.4), (0.3 * sign, 0.0, 0.75), "body")
+        bones[f"leg.{side}"] = ((0.12 * sign, 0.0, 0.75), (0.12 * sign, 0.0, 0.0), "body")
+    return make_armature({**bones, **{name: (a, b, parent) for name, parent, a, b in more}})
+
+
+@pytest.mark.parametrize("clicked", ["leg.L", "arm.R", "item.R"])
+@pytest.mark.parametrize("use_finger", [False, True])
+def test_a_limb_of_one_bone_is_refused_with_what_to_do(clicked: str, use_finger: bool) -> None:
+    """And does not bend the body, on which it hangs."""
+    rig = blocks(("item.R", "arm.R", (-0.3, 0.0, 0.75), (-0.3, -0.4, 0.75)))
+    click(rig, clicked)
+    limb = clicked.replace("item", "arm")
+    told = f"“{limb}” is a whole limb, and one bone cannot bend: subdivide it in Edit Mode"
+    refuses(bpy.ops.fabrik.limb_add, saying=told, use_finger=use_finger)
+    assert not rig.fabrik.constraints
+
+
+def test_a_figure_of_blocks_is_told_what_to_do_and_does_so(capfd: Any) -> None:
+    rig = blocks()
+    activate(rig)
+    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
+    listed = "“arm.L”, “leg.L”, “arm.R” and “leg.R”"
+    sentence = f"Limbs of one bone cannot bend: subdivide {listed} in Edit Mode"
+    told = capfd.readouterr().out
+    assert sentence in told and "Not found" not in told
+    refuses(bpy.ops.fabrik.gait_add, saying=sentence)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone in rig.data.edit_bones:
+        bone.select = bone.select_head = bone.select_tail = bone.name[:3] in ("arm", "leg")
+    bpy.ops.armature.subdivide()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    assert len(rig.fabrik.gaits[0].legs) == 2
+    capfd.readouterr()
+    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
+    told = capfd.readouterr().out
+    assert "Limbs of one bone" not in told and "Use Add IK Limb on “arm.L.001”" in told
+
+
+def test_limbs_of_two_bones_without_names_do_not_bend_the_trunk() -> None:
+    bones: dict[str, Any] = {
+        "a": ((0.0, 0.0, 0.0), (0.0, 0.0, 0.2), ""),
+        "b": ((0.0, 0.0, 0.75), (0.0, 0.0, 1.4), "a"),
+        "c": ((0.0, 0.0, 1.5), (0.0, 0.0, 2.0), "b"),
+    }
+    for side, x in (("p", 0.3), ("q", -0.3)):
+        bones[f"x1{side}"] = ((x, 0.0, 1.4), (x, 0.02, 1.1), "b")
+        bones[f"x2{side}"] = ((x, 0.02, 1.1), (x, 0.0, 0.75), f"x1{side}")
+    rig = make_armature(bones)
+    for name in ("x1p", "x2p"):
+        assert meant(rig, name) == ["x1p", "x2p"]
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+@pytest.mark.parametrize("is_named", [False, True])
+def test_the_fingers_of_a_hand_alone_are_its_limbs(is_named: bool, is_held: bool) -> None:
+    """Whether it ends a sleeve of one bone or not, as hands that are seen in the first person."""
+    bones: dict[str, Any] = {
+        "sleeve": ((0.0, 0.4, 0.0), (0.0, 0.1, 0.0), ""),
+        "hand" if is_named else "b": ((0.0, 0.1, 0.0), (0.0, 0.0, 0.0), "sleeve" * is_held),
+    }
+    fingers = [[f"{name}{i}" for i in range(3)] for name in ("thumb", "index", "middle", "pinky")]
+    if not is_named:
+        fingers = [[f"b{3 * k + i}" for i in range(3)] for k in range(len(fingers))]
+    for k, names in enumerate(fingers):
+        x, y, size = 0.02 * k - 0.03, 0.0 if k else 0.06, 0.025 if k in (0, 3) else 0.035
+        for i, name in enumerate(names):
+            head, tail = ((x, y - size * j, -0.003 * j * j) for j in (i, i + 1))
+            parent = names[i - 1] if i else "hand" if is_named else "b"
+            bones[name] = (head, tail, parent)
+    if not is_held:
+        del bones["sleeve"]
+    rig = make_armature(bones)
+    for names in fingers:
+        for name in names:
+            assert meant(rig, name) == names
+    activate(rig)
+    nothing = "has no pairs of limbs and no head"
+    for operator in (bpy.ops.fabrik.character_recognize, bpy.ops.fabrik.character_set_up):
+        refuses(operator, saying=nothing)
+    refuses(bpy.ops.fabrik.gait_add, saying="No legs were found")

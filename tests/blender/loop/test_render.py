@@ -6,6 +6,8 @@ silently take the F-curves away from the whole armature object.
 
 from __future__ import annotations
 
+import ast
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 from inside import PLACES
 from rendering import witnessed
 from rigs import (
+    PATH,
     add_constraint,
     channels_bits,
     go,
@@ -332,6 +335,48 @@ def test_a_scene_strip_shows_each_frame_as_its_scene_does(
     bpy.context.window.scene = shot
     go(stands_at)
     assert channels_bits(rig) == given
+
+
+FARM = """
+import sys
+sys.path[:0] = {path!r}
+import bpy, addon
+from rendering import Witness
+addon.register()
+bpy.ops.wm.open_mainfile(filepath={blend!r})  # Which was opened before.
+
+def look(depsgraph):
+    bones = depsgraph.objects["Rig"].pose.bones
+    with open({seen!r}, "a") as file:
+        poses = [list(row) for bone in bones for row in bone.matrix]
+        print(repr((depsgraph.scene.frame_current, depsgraph.mode, poses)), file=file)
+
+Witness.look = look
+bpy.utils.register_class(Witness)
+"""
+
+
+@pytest.mark.skipif(not bpy.app.binary_path, reason="the wheels have no command line")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_command_line_of_a_farm_renders_what_the_viewport_shows(
+    rig: bpy.types.Object, tmp_path: Path, threads: int
+) -> None:
+    blend, script, seen_there = (tmp_path / name for name in ("shot.blend", "farm.py", "seen.txt"))
+    frames = range(1, 8, 2)
+    expected = {frame: viewport(rig, frame)["poses"] for frame in frames}
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end, scene.frame_step = frames[0], frames[-1], frames.step
+    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
+    text = FARM.format(path=PATH, blend=str(blend), seen=str(seen_there))
+    script.write_text(text, encoding="utf-8")
+    farm = [bpy.app.binary_path, "--background", "--factory-startup", "--threads", str(threads)]
+    begin = ["--python-exit-code", "1", "--python", str(script), "--render-anim"]
+    done = subprocess.run([*farm, *begin], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = seen_there.read_text(encoding="utf-8").splitlines()
+    rendered = [ast.literal_eval(line) for line in lines]
+    assert {mode for _, mode, _ in rendered} == {"RENDER"}
+    assert {frame: [poses] for frame, _, poses in rendered} == expected
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, sub, sum_of, unit
 from .figure import LEFT, SYMMETRY_TOLERANCE, UP, Figure, Names, RestBone, body_bones, level
-from .limb_finding import Limb, is_segment, limbs_of, standing_ends
+from .limb_finding import Limb, is_hand, is_segment, limbs_of, standing_ends, stiff_limbs
 from .naming import FACE, HAND, side_of, words_of
 
 __all__ = [
@@ -74,6 +74,8 @@ class Anatomy(NamedTuple):
         sureness: How sure all of it is, from 0 to 1: 1 for a whole figure that stands upright, and
             whose sides have names.
         standing: The ends of chains that stand on the ground beside the legs, and are none of them.
+        stiff: The arms and legs by their names that are one bone, and cannot bend.
+        hands: The hands whose fingers are limbs themselves, as no arm that bends carries them.
     """
 
     left: Vec
@@ -88,14 +90,18 @@ class Anatomy(NamedTuple):
     evidence: str = ""
     sureness: float = 0.0
     standing: tuple[int, ...] = ()
+    stiff: tuple[Limb, ...] = ()
+    hands: tuple[int, ...] = ()
 
     def missing(self) -> list[str]:
         """Return what a body has and this one lacks.
 
         ``'LEGS'``, ``'ARMS'`` (if there is only one pair of limbs), ``'HEAD'``, and ``'FEET'`` or
-        ``'HANDS'`` if limbs end without them.
+        ``'HANDS'`` if limbs end without them. Limbs that cannot bend are not missing.
         """
         kinds = [limb.kind for limb in self.limbs]
+        stiff = {(limb.kind, limb.side) for limb in self.stiff}
+        kinds += [kind for kind, side in stiff if (kind, -side) in stiff]
         bare = {limb.kind for limb in self.limbs if limb.is_bare}
         parts = {
             "LEGS": "LEG" not in kinds,
@@ -157,8 +163,16 @@ def _recognize(figure: Figure) -> Anatomy:
         figure.evidence,
         0.0,
         tuple(standing_ends(figure, limbs)),
+        tuple(stiff_limbs(figure, limbs)),
+        tuple([i for i in figure.body if is_hand(figure, i) and not _is_of_limb(figure, i, limbs)]),
     )
     return anatomy._replace(sureness=_sureness(heads, anatomy))
+
+
+def _is_of_limb(figure: Figure, bone: int, limbs: Sequence[Limb]) -> bool:
+    """Return whether a bone is a part of a limb, or hangs on it."""
+    above = {*figure.ancestry(bone)}
+    return any(not above.isdisjoint((*limb.bones, limb.end)) for limb in limbs)
 
 
 def _sureness(heads: Sequence[Vec], anatomy: Anatomy) -> float:

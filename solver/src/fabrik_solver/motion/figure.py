@@ -12,7 +12,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub, sum_of, unit
-from .naming import FRONT_OR_HIND, NOT_BODY, SIDES, TRUNK, part_of, words_of
+from .naming import FRONT_OR_HIND, NOT_BODY, SIDES, TRUNK, TWIST, part_of, words_of
 
 # Not Final: mypyc would take such tuples for unset when they are used.
 UP: Vec = (0.0, 0.0, 1.0)
@@ -85,6 +85,11 @@ class Names:
             for stem, side in zip(self.stems, sides, strict=True)
         ]
 
+    def is_twist(self, bone: int) -> bool:
+        """Return whether a bone twists a limb, and is none of what comes after that."""
+        part = self.parts[bone]
+        return (part == "" or part in LIMBS) and bool(TWIST & set(self.words[bone]))
+
 
 class Figure:
     """The bones of a body in a pose, and the side of each.
@@ -154,6 +159,13 @@ class Figure:
     def count(self, bone: int) -> int:
         """Return the number of bones below a bone, including it."""
         return 1 + sum([self.count(i) for i in self.children[bone]])
+
+    def branches(self, bone: int) -> bool:
+        """Return whether several chains begin at a bone or below it."""
+        return any(
+            len([i for i in self.children[one] if self.children[i]]) > 1
+            for one in self._below(bone)
+        )
 
     def _measure(self) -> None:
         """Measure the longest chain below each bone."""
@@ -311,10 +323,12 @@ class Figure:
         self.side = {}
         heads = [self.heads[i] for i in self.body]
         middle = median(dot(head, self.left) for head in heads) if heads else 0.0
+        named: dict[int, set[int]] = {}  # The sides that names tell at each bone and below.
         for i in reversed(self.body):  # Children before their parents.
             beyond = {self.side[child] for child in self.children[i]}
             self.side[i] = self.names.sides[i]
-            if self.side[i] or {1, -1} <= beyond or self._is_trunk(i):
+            named[i] = {self.side[i]}.union(*(named[child] for child in self.children[i]))
+            if self.side[i] or {1, -1} <= beyond | named[i] or self._is_trunk(i):
                 continue
             if self.evidence == "SHAPE":
                 self.side[i] = self._twins.get(i, 0)

@@ -8,9 +8,9 @@ from itertools import pairwise
 from math import cos, dist, hypot, inf, radians
 from typing import Final, NamedTuple
 
-from ..core.vectors import Vec, dot, length, sub, unit
-from .figure import Figure
-from .naming import ARM_PARTS, LEG_PARTS, TWIST, part_of, words_of
+from ..core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
+from .figure import ENDS, LIMBS, Figure
+from .naming import ARM_PARTS, LEG_PARTS, TRUNK, TWIST, part_of, words_of
 
 LEG_END_MAX: Final = 0.15
 """The largest height of the lowest joint of a leg, as a fraction of the figure's height."""
@@ -47,6 +47,10 @@ UNLIKE: Final = 0.3
 """The least difference in length, as a fraction, of limbs that are no twins."""
 
 
+SHORT: Final = 0.6
+"""The length of a bone above a leg, as a fraction of the bone after it, below which it is none of
+the leg's."""
+
 LIMB: Final = 4
 """The number of joints from which on a limb is alike, whatever one hand carries."""
 
@@ -58,6 +62,15 @@ NO_LENGTH: Final = 1e-4
 
 TAIL_MIN: Final = 0.3
 """The least length of a last bone whose tail is not guessed, as a fraction of its parent's."""
+
+FINGERS_MIN: Final = 4
+"""The least number of fingers, with the thumb, that tell a hand without a name."""
+
+FINGERS_SPREAD: Final = cos(radians(45.0))
+"""The cosine of the angle up to which a finger leads where the hand does; one thumb may not."""
+
+ROW: Final = 0.5
+"""The greatest depth of a row of fingertips, as a fraction of its width."""
 
 
 class Limb(NamedTuple):
@@ -104,6 +117,8 @@ class _Chain:
         """Read the names and the shape."""
         self.figure, self.path = figure, figure.line(start)
         bones, names = figure.bones, figure.names
+        while len(self.path) > 1 and names.is_twist(self.path[-1]):
+            self.path.pop()  # It ends nothing.
         self.side, self.trunk = figure.side[start], bones[start].parent
         self.heads = [figure.heads[i] for i in self.path]
         self.parts = [names.parts[i] for i in self.path]
@@ -125,9 +140,15 @@ class _Chain:
         for k in range(1, len(self.path)):
             part, above = self.parts[k], self.parts[:k]
             whole = (part == "LEG" and "THIGH" in above) or (part == "ARM" and "UPPER_ARM" in above)
+            whole = whole or (part in ("ARM", "LEG") and self.parts == [part, part])
             if part in ("SHIN", "FOREARM") or whole:
                 return k
         return -1
+
+    def is_stiff(self) -> bool:
+        """Return whether no two bones bend before its hand or foot."""
+        is_named = any(part in ("FOOT", "HAND") for part in self.parts[:2])
+        return is_named or any(is_hand(self.figure, i) for i in self.path[:2])
 
     def leads_down(self) -> bool:
         """Return whether it leads down more than aside."""
@@ -182,7 +203,7 @@ def limbs_of(figure: Figure) -> list[Limb]:
     side = figure.side
     starts = [i for i in figure.body if side[i] != 0 and side.get(figure.bones[i].parent, 0) == 0]
     chains = [_Chain(figure, i) for i in starts if figure.children[i] and not _is_finger(figure, i)]
-    pairs = _twins([chain for chain in chains if chain.kind != "OTHER"])
+    pairs = _twins([one for one in chains if one.kind != "OTHER" and not one.is_stiff()])
     kinds = _kinds(pairs)
     arranged: list[Limb] = []
     for pair, kind in zip(pairs, kinds, strict=True):
@@ -194,15 +215,73 @@ def limbs_of(figure: Figure) -> list[Limb]:
         ends = (first, last) if same else _ends(other, kind)
         is_high = kind == "LEG" and lower.low > ANKLE_MAX * (lower.heads[first][2] - figure.floor)
         limbs = [_limb(lower, kind, first, last, is_high), _limb(other, kind, *ends, is_high)]
-        arranged += (
-            [limb for limb in limbs if limb.bones] if all(one.bones for one in limbs) else []
-        )
+        arranged += limbs if all(len(one.bones) > 1 for one in limbs) else []
     return arranged
+
+
+def stiff_limbs(figure: Figure, limbs: Sequence[Limb]) -> list[Limb]:
+    """Return the arms and legs that are a single bone by their names, beside known limbs."""
+    known = {(limb.kind, limb.side) for limb in limbs}
+    side, names = figure.side, figure.names
+    found: list[Limb] = []
+    for i in figure.body:
+        kind = LIMBS.get(names.parts[i], "")
+        if not kind or names.sides[i] == 0 or side.get(figure.bones[i].parent, 0) != 0:
+            continue
+        path = figure.line(i)
+        beyond = {"OTHER", *ENDS}
+        is_stiff = len(path) < 2 or names.parts[path[1]] in beyond or is_hand(figure, path[1])
+        if is_stiff and (kind, side[i]) not in known:
+            end = path[1] if len(path) > 1 else -1
+            found.append(Limb(kind, side[i], figure.bones[i].parent, (), (i,), end, -1))
+    return found
 
 
 def _is_finger(figure: Figure, bone: int) -> bool:
     """Return whether a bone is beyond a hand on the median plane, as where that is all there is."""
-    return any(figure.names.parts[i] == "HAND" for i in figure.ancestry(figure.bones[bone].parent))
+    parent = figure.bones[bone].parent
+    is_named = any(figure.names.parts[i] == "HAND" for i in figure.ancestry(parent))
+    return is_named or is_hand(figure, parent)
+
+
+def is_hand(figure: Figure, bone: int) -> bool:
+    """Return whether a bone carries nothing but fingers.
+
+    By its name it is a hand, or else its fingers tell, which do not branch and end in a row: they
+    lead where the hand does, as the legs of a table would, and one thumb may lead elsewhere.
+    """
+    starts = [i for i in figure.children.get(bone, ()) if figure.children[i]]
+    if bone < 0 or len(starts) < 2 or any(figure.branches(i) for i in starts):
+        return False
+    if figure.names.parts[bone] == "HAND":
+        return True
+    if len(starts) < FINGERS_MIN or any(figure.names.parts[i] != "" for i in starts):
+        return False
+    lines = [[figure.heads[i] for i in figure.line(start)] for start in starts]
+    for thumb in (-1, *range(len(lines))):
+        fingers = [line for k, line in enumerate(lines) if k != thumb]
+        ways = [unit(sub(line[-1], line[0])) for line in fingers]
+        way = unit(sum_of([one for one in ways if one is not None]))
+        if way is None or any(one is None or dot(one, way) < FINGERS_SPREAD for one in ways):
+            continue
+        if len(fingers) >= FINGERS_MIN - 1 and _is_row([line[-1] for line in fingers], way):
+            return True
+    return False
+
+
+def _is_row(points: Sequence[Vec], way: Vec) -> bool:
+    """Return whether points are in a row, seen along a direction."""
+    middle = scaled(sum_of(points), 1.0 / len(points))
+    flat = [across(sub(point, middle), way) for point in points]
+    side = unit(max(flat, key=length))
+    if side is None:
+        return False
+    ahead = cross(way, side)
+    width, depth = (
+        max([dot(point, axis) for point in flat]) - min([dot(point, axis) for point in flat])
+        for axis in (side, ahead)
+    )
+    return depth <= ROW * width
 
 
 def standing_ends(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
@@ -452,8 +531,17 @@ def _without_end(chain: _Chain, kind: str, first: int, lower: int) -> tuple[int,
     last = chain.figure.bones[chain.path[lower]]
     if dist(last.head, last.tail) > TAIL_MIN * dist(*chain.heads[lower - 1 : lower + 1]):
         return first, len(chain.path)
-    first = min(first, max(0, lower - 2))
+    least = max(0, lower - 2)
+    if first <= least or not _is_hip(chain, least):
+        first = min(first, least)
     return (first, lower) if lower - first > 1 else (first, len(chain.path))
+
+
+def _is_hip(chain: _Chain, k: int) -> bool:
+    """Return whether a bone is the half of a pelvis, too short to bend with the leg after it."""
+    a, b, c = chain.heads[k : k + 3]
+    is_named = TRUNK & set(chain.figure.names.words[chain.path[k]])
+    return bool(is_named) and dist(a, b) < SHORT * dist(b, c)
 
 
 def _carriers(chain: _Chain, kind: str, last: int) -> int:
@@ -469,7 +557,7 @@ def _carriers(chain: _Chain, kind: str, last: int) -> int:
     while count + 2 < last:
         size, after = dist(*heads[count : count + 2]), _ahead(heads[count:], kind)
         # The thigh of a lizard is level as well, but as long as its shin.
-        share = 0.6 if kind == "LEG" and not chain.is_level(count) else 0.8
+        share = SHORT if kind == "LEG" and not chain.is_level(count) else 0.8
         if not (size < share * after or parts[count] == "GIRDLE"):
             break
         count += 1
