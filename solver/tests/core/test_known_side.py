@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from math import acos, atan2, cos, dist, pi, radians, sin, sqrt
+from math import acos, atan2, cos, degrees, dist, pi, radians, sin, sqrt
 
 import pytest
 
@@ -140,6 +140,18 @@ def test_a_knee_with_a_hint_passes_to_the_back_without_a_kink() -> None:
     ]
     assert all(knee[1] < 0.0 for knee in knees)
     assert max(bends) < 1e-4  # A quarter of a step; at a kink it is two.
+
+
+@pytest.mark.parametrize(("bend", "least", "most"), [(0.015, 35.0, 45.0), (0.3, 65.0, 80.0)])
+def test_a_knee_that_passes_beside_its_line_turns_the_less_the_straighter_it_is(
+    bend: float, least: float, most: float
+) -> None:
+    """Millimetres beside the line are much of what a straight knee is off it."""
+    for side in (-90.0, 90.0):
+        chain = leg(bend, radians(side))
+        goal = Goal(chain.joints[-1], (0.0, -2.0, -1.0), 0.0, 1.0, is_hint=True)
+        x, y, _ = solve(chain, goal, "TWO_BONE").joints[1]
+        assert least < degrees(atan2(abs(x), -y)) < most
 
 
 @pytest.mark.parametrize("weight", [0.6, 0.7, 0.9])

@@ -4,6 +4,7 @@ from math import exp, sqrt
 from typing import Final
 
 from .bend import (
+    CLEAR,
     LIMB,
     NEARLY_STRAIGHT,
     Swivel,
@@ -47,6 +48,10 @@ forward: a target at its tip leaves it as it is."""
 FACED: Final = 0.3
 """How far a limb faces its hint at least, relative to how far it is beside it, where its pose
 passes from before the line from root to tip to behind it: so it turns there, and has no kink."""
+
+FACED_STRAIGHT: Final = 1.2
+"""The same for a limb that is nearly straight, up to `CLEAR`: millimetres by which its joints pass
+beside the line would turn it from side to side."""
 
 STRAIGHT_ENOUGH: Final = 1e-15
 """How near to full reach a chain of length 1 is solved as straight."""
@@ -197,7 +202,9 @@ def _hinted(
     # How much farther the joints are from the axis when it is bent, for bones of one length.
     more = sqrt(max(0.0, chain.outer**2 - after**2) / max(1e-12, chain.outer**2 - before**2))
     aside = scaled(sub(bend, scaled(ahead, dot(bend, ahead))), 1.0 / max(1.0, more))
-    forward = sqrt(max(0.0, 1.0 - dot(aside, aside)) + FACED * FACED)
+    off = 0.5 * sqrt(max(0.0, chain.outer**2 - after**2))
+    faced = FACED_STRAIGHT + (FACED - FACED_STRAIGHT) * eased(off / CLEAR)
+    forward = sqrt(max(0.0, 1.0 - dot(aside, aside)) + faced * faced)
     return unit(mix(side, add(aside, scaled(ahead, forward)), share)) or side
 
 
