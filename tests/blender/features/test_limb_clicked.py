@@ -245,7 +245,7 @@ def test_the_bones_of_a_knight() -> None:
 def generated(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A file with a human that Rigify has generated, and its metarig."""
     folder = tmp_path_factory.mktemp("rigify")
-    generated_rig("human", folder)
+    generated_rig("human", folder, has_face=True)
     return os.fspath(folder / "rigify.blend")
 
 
