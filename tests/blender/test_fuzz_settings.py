@@ -20,6 +20,7 @@ from typing import Any
 import bpy
 import pytest
 import user
+from kept_files import new_file
 from rigs import (
     activate,
     add_constraint,
@@ -119,7 +120,7 @@ def damage(chance: random.Random, folder: Path) -> str:
 
 def make() -> bpy.types.Object:
     """Make a chain of four bones with a constraint of each kind, and a walk."""
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    new_file()
     rig = make_chain(4)
     for i, bone in enumerate(rig.pose.bones):
         bone.rotation_quaternion = (0.98, 0.15, -0.1, 0.02 * i)

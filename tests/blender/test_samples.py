@@ -107,8 +107,9 @@ def chain_length(rig: bpy.types.Object, item: bpy.types.PropertyGroup) -> float:
 def test_pose_is_the_same_whichever_way_a_frame_was_reached(sample: str) -> None:
     forwards = played(frames())
     assert len(set(forwards.values())) > 100  # It moves.
-    assert played(frames()[::-1]) == forwards
-    assert played(random.Random(7).sample(frames(), len(frames()))) == forwards
+    third = len(frames()) // 3
+    for order in (frames()[::-1][:third], random.Random(7).sample(frames(), third)):
+        assert played(order) == {frame: forwards[frame] for frame in order}
 
 
 @pytest.mark.parametrize("name", build.NAMES)

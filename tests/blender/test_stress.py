@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from edits import KINDS, walk
 
-STEPS = int(os.environ.get("FABRIK_STRESS", "0")) or 600
+STEPS = int(os.environ.get("FABRIK_STRESS", "0")) or 300
 """How many steps a walk has."""
 
 SEEDS = [int(seed) for seed in os.environ.get("FABRIK_SEEDS", "").split()] or [1]

@@ -12,6 +12,7 @@ import bpy
 import pytest
 from humans import make_human
 from inside import forget, plan_made
+from kept_files import open_kept
 from mathutils import Vector
 from operating import click_bones
 from rigs import (
@@ -69,12 +70,16 @@ def size(rig: bpy.types.Object, tip: str) -> float:
 @pytest.fixture
 def spider(empty_file: None) -> bpy.types.Object:
     """A spider that walks 2.4 m over a floor in 60 frames; its steps are simulated."""
-    rig = make_spider()
-    make_floor()
-    key_body(rig, {1: (0, 0, 0), END: (0.5, -2.4, 0)})
-    walk(rig)
-    simulate()
-    return rig
+
+    def make() -> None:
+        rig = make_spider()
+        make_floor()
+        key_body(rig, {1: (0, 0, 0), END: (0.5, -2.4, 0)})
+        walk(rig)
+        simulate()
+
+    open_kept("spider that walks over a floor", make)
+    return bpy.data.objects["Spider"]
 
 
 def assert_walks(rig: bpy.types.Object, end: int = END, fine: int = 2) -> None:

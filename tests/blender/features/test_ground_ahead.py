@@ -271,8 +271,14 @@ DEFORMED = (
 Change = Callable[[bpy.types.Object], None]
 
 
-@pytest.mark.parametrize("change", [*MOVED, *DEFORMED], ids=lambda change: change.__name__)
-@pytest.mark.parametrize("use_lock", [True, False], ids=["locked", "free"])
+@pytest.mark.parametrize(
+    ("change", "use_lock"),
+    [
+        *((change, True) for change in (*MOVED, *DEFORMED)),
+        *((change, False) for change in (keyed, on_a_solved_bone, waving, hidden_now_and_then)),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "locked" if value else "free",
+)
 def test_ground_that_changes_gives_the_frames_of_one_evaluation_after_another(
     change: Change, use_lock: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,8 +83,10 @@ def standing(is_animated: bool = True) -> Any:
     return bpy.data.objects["Body"]
 
 
-@pytest.mark.parametrize("controls", ["EMPTY", "BONE", "ARMATURE"])
-@pytest.mark.parametrize("terrain", TERRAINS)
+@pytest.mark.parametrize(
+    ("terrain", "controls"),
+    [*((terrain, "BONE") for terrain in TERRAINS), ("stairs", "EMPTY"), ("stairs", "ARMATURE")],
+)
 def test_the_body_is_posed_as_animated_above_the_hip(
     terrain: str, controls: str, empty_file: None
 ) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import bpy
+import generated
 import pytest
 from captures import imported
 from downloaded import LEFT as L
@@ -241,32 +242,28 @@ def test_the_bones_of_a_knight() -> None:
     assert chain(rig, item) == ["hand.r", "handslot.r"]
 
 
-@pytest.fixture(scope="module")
-def generated(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A file with a human that Rigify has generated, and its metarig."""
-    folder = tmp_path_factory.mktemp("rigify")
-    generated_rig("human", folder)
-    return os.fspath(folder / "rigify.blend")
-
-
-@pytest.fixture
-def rigify(empty_file: None, generated: str) -> Any:
-    """The generated human, with all its bones shown."""
-    bpy.ops.wm.open_mainfile(filepath=generated)
-    rig: Any = bpy.data.objects["rig"]
+def with_all_bones_shown(rig: Any) -> Any:
     for collection in rig.data.collections_all:
         collection.is_visible = True
     return rig
 
 
 @pytest.fixture
-def metarig(rigify: Any) -> Any:
+def rigify(empty_file: None, tmp_path: Path) -> Any:
+    """A human that Rigify has generated, without a face."""
+    return with_all_bones_shown(generated_rig("human", tmp_path))
+
+
+@pytest.fixture
+def rigify_with_face(empty_file: None, tmp_path: Path) -> Any:
+    """A human that Rigify has generated."""
+    return with_all_bones_shown(generated_rig("human", tmp_path, has_face=True))
+
+
+@pytest.fixture
+def metarig(empty_file: None, tmp_path: Path) -> Any:
     """Rigify's human before it is generated, as plain bones."""
-    rig = rigify
-    plain: Any = next(ob for ob in bpy.data.objects if ob.type == "ARMATURE" and ob != rig)
-    plain.hide_set(False)
-    plain.hide_viewport = False
-    bpy.data.objects.remove(rig)
+    plain = generated.metarig("human", tmp_path)
     activate(plain)
     return plain
 
@@ -313,10 +310,10 @@ def test_every_bone_of_a_generated_limb_means_its_controls(rigify: Any) -> None:
 
 @pytest.mark.parametrize("clicked", ["eyes", "lip.B", "spine_fk.001", "tongue.002", "torso"])
 def test_controls_of_no_limb_of_a_generated_rig_are_named_as_they_were_clicked(
-    rigify: Any, clicked: str
+    rigify_with_face: Any, clicked: str
 ) -> None:
     """And not the bones of the mechanism between them, which nobody sees."""
-    click(rigify, clicked)
+    click(rigify_with_face, clicked)
     refuses(bpy.ops.fabrik.limb_add, saying=f"“{clicked}” is not part of a limb: click a hand")
 
 

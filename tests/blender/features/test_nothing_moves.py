@@ -11,6 +11,7 @@ import bpy
 import pytest
 from characters import ANIMALS, make_animal
 from creatures import make_mech
+from kept_files import new_file
 from mathutils import Matrix, Vector
 from operating import click_bone, enter_pose_mode
 from rigs import activate, evaluated, update
@@ -78,7 +79,7 @@ def legs(rig: bpy.types.Object) -> list[Any]:
 @pytest.mark.parametrize("build", BUILDS)
 def test_nothing_moves(build: str, tool: Callable[[bpy.types.Object], None]) -> None:
     for seed in SEEDS:
-        bpy.ops.wm.read_homefile(use_empty=True)
+        new_file()
         rig = make_mech(seed, **BUILDS[build])
         before = shown(rig)
         tool(rig)
@@ -120,7 +121,7 @@ def test_nothing_of_an_animal_moves(name: str, is_named: bool, is_posed: bool) -
 def test_targets_in_reach_are_reached(build: str, tool: Callable[[bpy.types.Object], None]) -> None:
     hinges = 0
     for seed in SEEDS:
-        bpy.ops.wm.read_homefile(use_empty=True)
+        new_file()
         rig = make_mech(seed, **BUILDS[build])
         tool(rig)
         hinges += sum(bone.fabrik_joint.limit_type == "HINGE" for bone in rig.pose.bones)

@@ -18,6 +18,13 @@ import bpy
 import addon_utils  # Which only bpy makes known.
 if addon_utils.enable("rigify", default_set=True):
     bpy.ops.object.armature_{kind}_metarig_add()
+    if not {has_face}:
+        rig = bpy.context.object
+        bpy.ops.object.mode_set(mode="EDIT")
+        face = rig.data.edit_bones.get("face")
+        for bone in [*face.children_recursive, face] if face else ():
+            rig.data.edit_bones.remove(bone)
+        bpy.ops.object.mode_set(mode="OBJECT")
     if {is_generated}:
         bpy.ops.pose.rigify_generate()
     bpy.ops.wm.save_as_mainfile(filepath={path!r})
@@ -27,25 +34,24 @@ os._exit(0)  # With Rigify loaded, wheels of Blender 4 crash or hang at their en
 
 
 KEPT = Path(__file__).resolve().parents[3] / "build" / "rigify"
-"""Where rigs are kept, which take up to eight seconds each, for other processes and later runs."""
+"""Where rigs are kept for other processes and later runs: one with a face takes eight seconds."""
 
 
 @cache
-def generated_file(kind: str, is_generated: bool = True) -> bytes:
+def generated_file(kind: str, is_generated: bool = True, has_face: bool = True) -> bytes:
     """Return a file with a metarig, and its rig if it is to be generated; empty without Rigify.
 
     It is made once for a version of Blender, in another process.
     """
-    made_by = f"{bpy.app.version_string} {bpy.app.build_hash!r} {kind} {is_generated} {GENERATE}"
+    asked = dict(kind=kind, is_generated=is_generated, has_face=has_face)
+    made_by = f"{bpy.app.version_string} {bpy.app.build_hash!r} {asked} {GENERATE}"
     kept = KEPT / f"{sha256(made_by.encode()).hexdigest()[:16]}.blend"
     if kept.exists():
         return kept.read_bytes()
     KEPT.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=KEPT) as folder:
         blend, script = Path(folder) / "rigify.blend", Path(folder) / "generate.py"
-        script.write_text(
-            GENERATE.format(path=str(blend), kind=kind, is_generated=is_generated), encoding="utf-8"
-        )
+        script.write_text(GENERATE.format(path=str(blend), **asked), encoding="utf-8")
         options = ["--background", "--factory-startup", "--python"]
         start = [bpy.app.binary_path, *options] if bpy.app.binary_path else [sys.executable]
         subprocess.run([*start, str(script)], check=True, capture_output=True, timeout=300)
@@ -55,9 +61,12 @@ def generated_file(kind: str, is_generated: bool = True) -> bytes:
         return content
 
 
-def generated_rig(kind: str, folder: Path) -> bpy.types.Object:
-    """Open a file with a generated rig, which is written into a folder, and return the rig."""
-    _open(generated_file(kind), folder)
+def generated_rig(kind: str, folder: Path, has_face: bool = False) -> bpy.types.Object:
+    """Open a file with a generated rig, which is written into a folder, and return the rig.
+
+    A face is two thirds of its bones, and nearly all of the time that Rigify takes.
+    """
+    _open(generated_file(kind, has_face=has_face), folder)
     return bpy.data.objects["rig"]
 
 

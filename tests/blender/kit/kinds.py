@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 
 import bpy
 from captured_bodies import make_body, make_body_with_ik, put_on_ground
+from kept_files import open_kept
 from rigs import activate, add_constraint, key_places, make_armature, make_chain, make_empty, update
 from shapes import make_ball
 from spiders import key_body, make_spider, terrain, walk
@@ -33,6 +35,18 @@ def simulate(rig: bpy.types.Object) -> None:
     activate(rig)
     update()
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+
+def kept(kind: Kind) -> Kind:
+    """Have a kind that is simulated made once, and then opened."""
+    paths: list[str] = []
+
+    @wraps(kind)
+    def opened() -> str:
+        open_kept(kind.__name__, lambda: paths.append(kind()))
+        return paths[0]
+
+    return opened
 
 
 def chain() -> str:
@@ -170,6 +184,7 @@ def wave() -> str:
     return "constraints[1].wave.amplitude"
 
 
+@kept
 def follow() -> str:
     rig, target = posed_chain()
     add_constraint(rig, "B5", target, solver="FOLLOW")
@@ -177,6 +192,7 @@ def follow() -> str:
     return "constraints[0].influence"
 
 
+@kept
 def continuous() -> str:
     """Solve a chain with limits as one shot."""
     rig, target = posed_chain(4)
@@ -188,6 +204,7 @@ def continuous() -> str:
     return "constraints[0].influence"
 
 
+@kept
 def ground() -> str:
     """Feet on hills, and the hip over them."""
     rig = make_walker()
@@ -198,6 +215,7 @@ def ground() -> str:
     return "constraints[0].ground.offset"
 
 
+@kept
 def body_on_ground() -> str:
     """A body of which all goes along with the hip that its feet lift on stairs."""
     rig = make_body_with_ik("BONE")
@@ -228,6 +246,7 @@ def pinned_body() -> str:
     return "pins[0].influence"
 
 
+@kept
 def gait() -> str:
     """Four legs that carry their body over a terrain."""
     rig = make_spider(4, 2, name="Rig")

@@ -14,6 +14,7 @@ from itertools import pairwise, product
 import bpy
 import numpy as np
 import pytest
+from kept_files import new_file
 from mathutils import Matrix, Quaternion, Vector
 from rigs import (
     activate,
@@ -204,7 +205,7 @@ def make_case(
     origin: Sequence[float] = (0, 0, 0),
 ) -> Case:
     """Make a random rig; what may differ from bone to bone is chosen for each bone."""
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    new_file()
     rng = random.Random(seed)
     rig = link(bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig")))
     activate(rig)
