@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from math import atan2, nan, pi, radians, sin, tau
 from pathlib import Path
 from statistics import median
@@ -219,6 +219,43 @@ def test_hardly_any_pose_moves_less(body: Any) -> None:
     assert len(ratios) > 6
     assert median(ratios) < 1.15
     assert max(ratios) < 1.8
+
+
+def solved(drag: WholeBodyDrag, way: Vector) -> WholeBodyPose:
+    """Return the solver's pose of a drag by a way in the space of the armature."""
+    there = drag._dragged_to(tuple(Vector(drag._start) + way))
+    return drag._body.solve([one.goal for one in (there, *drag._held)])
+
+
+@pytest.mark.parametrize("kind", ("cmu", "kaykit"))
+def test_legs_do_not_fold_to_and_fro_while_hips_are_dragged_out_of_reach(
+    empty_file: None, tmp_path: Path, kind: str
+) -> None:
+    """But where the goal comes to the other side of a body that is the same on both."""
+    rig = make_body(kind, tmp_path)
+    roles = pin_feet(rig)
+    dragged, up = start_of(rig, roles.hips), Vector(roles.up)
+    aside = up.orthogonal().normalized()
+    ways = [
+        (Matrix.Rotation(tau * step / 30, 3, up) @ aside - 0.2 * up) * 0.8 * roles.size
+        for step in range(30)
+    ]
+    poses = [solved(dragged, way) for way in ways]
+    changes = sorted(
+        max(quat_angle(a, b) for a, b in zip(last.turns, pose.turns, strict=True))
+        for last, pose in pairwise(poses)
+    )
+    assert min(pose.misses[0] for pose in poses) > 0.1 * roles.size
+    assert changes[-3] < radians(80.0)
+
+
+def test_limits_do_not_stop_the_search(sample: Any) -> None:
+    roles = pin_feet(sample)
+    dragged = start_of(sample, roles.head)
+    for way in ((0.172, 0.006, -0.64), (-0.278, 0.037, -0.551), (0.0, 0.0, -0.7)):
+        pose = solved(dragged, Vector(way))
+        assert pose.misses[0] < 1e-4
+        assert pose.steps < 60
 
 
 def test_the_head_keeps_its_gaze(sample: Any) -> None:
