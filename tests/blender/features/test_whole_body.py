@@ -404,6 +404,41 @@ def test_limits_and_locked_rotations_are_kept(sample: Any) -> None:
         dragged.cancel()
 
 
+def constrain(rig: Any, bone: str, kind: str) -> None:
+    """Let a constraint of Blender hold a bone where it is now."""
+    empty = bpy.data.objects.new("Held", None)
+    bpy.context.collection.objects.link(empty)
+    empty.matrix_world = rig.matrix_world @ rig.pose.bones[bone].matrix
+    rig.pose.bones[bone].constraints.new(kind).target = empty
+    update()
+
+
+@pytest.mark.parametrize("bone", ["Chest", "Upper arm.L", "Thigh.L", "Pelvis"])
+@pytest.mark.parametrize("dragged", ["Hand.L", "Pelvis"])
+def test_pins_stay_where_a_constraint_turns_a_bone_of_the_body(
+    sample: Any, bone: str, dragged: str
+) -> None:
+    roles = pin_feet(sample)
+    constrain(sample, bone, "COPY_ROTATION")
+    start = {name: head_of(sample, name) for name in roles.ends}
+    way = Vector((0.05, -0.05, -0.05))
+    drag(sample, dragged, way)
+    for foot in roles.feet:
+        assert (head_of(sample, foot) - start[foot]).length < 1e-4
+    if (bone, dragged) != ("Thigh.L", "Pelvis"):  # Above a thigh that does not turn it cannot go.
+        assert (head_of(sample, dragged) - start[dragged] - way).length < 1e-3
+
+
+def test_a_body_that_a_constraint_places_is_refused_with_its_name(sample: Any) -> None:
+    pin_feet(sample)
+    constrain(sample, "Pelvis", "COPY_LOCATION")
+    before = channels_bits(sample)
+    with pytest.raises(RuntimeError, match="“Pelvis” stays where its constraint “Copy Location”"):
+        bpy.ops.fabrik.drag(bone="Pelvis", value=(0.0, 0.0, -0.1))
+    assert channels_bits(sample) == before
+    drag(sample, "Hand.L", Vector((0.0, -0.1, -0.1)))
+
+
 def test_locked_and_connected_roots_stay(sample: Any) -> None:
     roles = pin_feet(sample)
     sample.pose.bones[roles.hips].lock_location = (True, True, True)
