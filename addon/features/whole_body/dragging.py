@@ -135,6 +135,13 @@ class WholeBodyDrag:
             shown,
             kept,
         )
+        if self._bone == root and (holder := self._posed.holder(root)):
+            raise ProblemError(
+                "“{bone}” stays where its constraint “{constraint}” has it: mute that, or drag "
+                "another bone",
+                bone=rig.names[root],
+                constraint=holder,
+            )
         is_held = any(pin.bone != self._bone for pin in self._pins)
         is_free = is_held or bool(self._limbs) or self._bone == root
         is_balanced = body_settings(armature).use_balance

@@ -37,6 +37,18 @@ from .roles import Roles
 MEASURED: Final = 5
 """The most solutions where constraints carry the bones, so that Blender has to evaluate each."""
 
+TURNING: Final = {
+    "COPY_ROTATION",
+    "LIMIT_ROTATION",
+    "DAMPED_TRACK",
+    "LOCKED_TRACK",
+    "TRACK_TO",
+    "COPY_SCALE",
+    "LIMIT_SCALE",
+    "MAINTAIN_VOLUME",
+}
+"""The constraints of Blender that leave a bone where its channels have it."""
+
 
 class PosedBody(Body):
     """The bones between the root of a body and all that is pulled at."""
@@ -97,9 +109,8 @@ class PosedBody(Body):
             )
             for bone in bones
         }
-        super().__init__(
-            rig, facts, frames, locals_, above, not self._is_location_fixed(root), clavicle
-        )
+        is_fixed = self._is_location_fixed(root)
+        super().__init__(rig, facts, frames, locals_, above, not is_fixed, clavicle)
         self._is_exact = self._follows_channels()
 
     def _shown_turn(self, bone: int, frames: Mapping[int, Frame]) -> Quat:
@@ -127,15 +138,25 @@ class PosedBody(Body):
     def _bone(self, bone: int) -> Any:
         return pose_bones(self._armature)[self.rig.names[bone]]
 
+    def holder(self, bone: int) -> str:
+        """Return the name of the constraint that decides where a bone is; empty if none does."""
+        found = active_constraints(self._bone(bone))
+        return next((con.name for con in found if con.type not in TURNING), "")
+
     def _is_location_fixed(self, root: int) -> bool:
         bone = self._bone(root)
-        if root in self.rig.connected or any(active_constraints(bone)):
+        if root in self.rig.connected or self.holder(root):
             return True
         return any(bone.lock_location) or animation.has_driver(self._armature, bone, "location")
 
     def _follows_channels(self) -> bool:
-        """Return whether nothing but the channels poses the body, as for most skeletons."""
+        """Return whether nothing but the channels poses the body, as for most skeletons.
+
+        Constraints that agree with the channels at the press do so in no other pose.
+        """
         parents = self.rig.parents
+        if any(active_constraints(self._bone(bone)) for bone in self.bones):
+            return False
         if any(self._facts[bone].carrier != parents[bone] for bone in self.bones[1:]):
             return False
         composed = self.composed({}, self._locals[self.root].location)

@@ -229,7 +229,7 @@ def test_a_lower_rank_costs_a_higher_one_nothing_out_of_reach(figure: Figure) ->
         goals.append(WholeBodyGoal(3, body.joints[3].head, SOFT, rotation=QUAT_IDENTITY))
         costs.append(body.solve(goals).misses[2] - alone.misses[2])
     figure("what targets cost a dragged hand that is out of reach", f"{1e3 * max(costs):.2f} mm")
-    assert max(costs) < 1e-3
+    assert max(costs) < 1e-4
 
 
 def test_targets_are_met_where_what_is_dragged_leaves_them_room() -> None:
@@ -286,6 +286,18 @@ def test_nothing_trembles_while_a_bone_is_dragged_out_of_reach(
     assert worst < 0.02
 
 
+def sample_limits(body: Figurine) -> None:
+    """Give the trunk and the thighs limits whose walls are curved, and that a squat comes to."""
+    for name, x, z, twist in (
+        ("Spine", 25.0, 18.0, 15.0),
+        ("Chest", 25.0, 18.0, 20.0),
+        ("Thigh.L", 65.0, 35.0, 20.0),
+        ("Thigh.R", 65.0, 35.0, 20.0),
+    ):
+        swing_x, swing_z, twists = ((-radians(a), radians(a)) for a in (x, z, twist))
+        body.joints[body.index(name)].limit = Cone(swing_x, swing_z, twists)
+
+
 def pinned_soles(body: Figurine) -> list[WholeBodyGoal]:
     """Return goals that keep the feet where they are, with their orientation."""
     return [
@@ -319,14 +331,7 @@ def test_nothing_trembles_above_bones_that_do_not_inherit_rotation(figure: Figur
 
 def test_nothing_trembles_at_curved_limits(figure: Figure) -> None:
     body, random, worst = Figurine(with_feet=True), Random(3), 0.0
-    for name, x, z, twist in (
-        ("Spine", 25.0, 18.0, 15.0),
-        ("Chest", 25.0, 18.0, 20.0),
-        ("Thigh.L", 65.0, 35.0, 20.0),
-        ("Thigh.R", 65.0, 35.0, 20.0),
-    ):
-        swing_x, swing_z, twists = ((-radians(a), radians(a)) for a in (x, z, twist))
-        body.joints[body.index(name)].limit = Cone(swing_x, swing_z, twists)
+    sample_limits(body)
     pins = pinned_soles(body)
     for case in range(15):
         name, way = ("Head", "Chest", "Pelvis")[case % 3], way_of(random, 0.3, 0.9)
@@ -337,6 +342,24 @@ def test_nothing_trembles_at_curved_limits(figure: Figure) -> None:
             worst = max(worst, differences(pose, last)[1])
     figure("the same at limits of swing and twist", f"{worst:.3f}")
     assert worst < 0.1
+
+
+def test_a_head_goes_down_as_far_as_the_body_can_squat() -> None:
+    """Whether the back bends first or the knees, limits do not stop it on the way."""
+    body = Figurine(with_feet=True)
+    sample_limits(body)
+    for name in ("Shin.L", "Shin.R"):
+        shin = body.joints[body.index(name)]
+        assert isinstance(shin.limit, Hinge)
+        shin.preferred = shin.limit.axis
+    pins, head = pinned_soles(body), body.index("Head")
+    neck = body.joints[head].head
+    gaze = WholeBodyGoal(head, neck, SOFT, rotation=QUAT_IDENTITY, weight=0.5)
+    for step in range(8):
+        there = add(neck, (0.0, -0.15 * (step % 2), -0.5 - 0.05 * step))
+        pose = body.solve([WholeBodyGoal(head, neck, DRAGGED, location=there), *pins, gaze])
+        assert max(pose.misses) < 1e-4
+        assert pose.steps < 30
 
 
 def test_limits_hold_even_if_all_pulls_at_them() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from math import atan2, nan, pi, radians, sin, tau
 from pathlib import Path
 from statistics import median
@@ -221,6 +221,43 @@ def test_hardly_any_pose_moves_less(body: Any) -> None:
     assert max(ratios) < 1.8
 
 
+def solved(drag: WholeBodyDrag, way: Vector) -> WholeBodyPose:
+    """Return the solver's pose of a drag by a way in the space of the armature."""
+    there = drag._dragged_to(tuple(Vector(drag._start) + way))
+    return drag._body.solve([one.goal for one in (there, *drag._held)])
+
+
+@pytest.mark.parametrize("kind", ("cmu", "kaykit"))
+def test_legs_do_not_fold_to_and_fro_while_hips_are_dragged_out_of_reach(
+    empty_file: None, tmp_path: Path, kind: str
+) -> None:
+    """But where the goal comes to the other side of a body that is the same on both."""
+    rig = make_body(kind, tmp_path)
+    roles = pin_feet(rig)
+    dragged, up = start_of(rig, roles.hips), Vector(roles.up)
+    aside = up.orthogonal().normalized()
+    ways = [
+        (Matrix.Rotation(tau * step / 30, 3, up) @ aside - 0.2 * up) * 0.8 * roles.size
+        for step in range(30)
+    ]
+    poses = [solved(dragged, way) for way in ways]
+    changes = sorted(
+        max(quat_angle(a, b) for a, b in zip(last.turns, pose.turns, strict=True))
+        for last, pose in pairwise(poses)
+    )
+    assert min(pose.misses[0] for pose in poses) > 0.1 * roles.size
+    assert changes[-3] < radians(80.0)
+
+
+def test_limits_do_not_stop_the_search(sample: Any) -> None:
+    roles = pin_feet(sample)
+    dragged = start_of(sample, roles.head)
+    for way in ((0.172, 0.006, -0.64), (-0.278, 0.037, -0.551), (0.0, 0.0, -0.7)):
+        pose = solved(dragged, Vector(way))
+        assert pose.misses[0] < 1e-4
+        assert pose.steps < 60
+
+
 def test_the_head_keeps_its_gaze(sample: Any) -> None:
     roles = pin_feet(sample)
     head, chest = (sample.pose.bones[name].matrix.copy() for name in (roles.head, roles.chest))
@@ -365,6 +402,41 @@ def test_limits_and_locked_rotations_are_kept(sample: Any) -> None:
             # In single precision, as Blender stores it.
             assert nearest.rotation_difference(turn).to_axis_angle()[1] % tau < 2e-3
         dragged.cancel()
+
+
+def constrain(rig: Any, bone: str, kind: str) -> None:
+    """Let a constraint of Blender hold a bone where it is now."""
+    empty = bpy.data.objects.new("Held", None)
+    bpy.context.collection.objects.link(empty)
+    empty.matrix_world = rig.matrix_world @ rig.pose.bones[bone].matrix
+    rig.pose.bones[bone].constraints.new(kind).target = empty
+    update()
+
+
+@pytest.mark.parametrize("bone", ["Chest", "Upper arm.L", "Thigh.L", "Pelvis"])
+@pytest.mark.parametrize("dragged", ["Hand.L", "Pelvis"])
+def test_pins_stay_where_a_constraint_turns_a_bone_of_the_body(
+    sample: Any, bone: str, dragged: str
+) -> None:
+    roles = pin_feet(sample)
+    constrain(sample, bone, "COPY_ROTATION")
+    start = {name: head_of(sample, name) for name in roles.ends}
+    way = Vector((0.05, -0.05, -0.05))
+    drag(sample, dragged, way)
+    for foot in roles.feet:
+        assert (head_of(sample, foot) - start[foot]).length < 1e-4
+    if (bone, dragged) != ("Thigh.L", "Pelvis"):  # Above a thigh that does not turn it cannot go.
+        assert (head_of(sample, dragged) - start[dragged] - way).length < 1e-3
+
+
+def test_a_body_that_a_constraint_places_is_refused_with_its_name(sample: Any) -> None:
+    pin_feet(sample)
+    constrain(sample, "Pelvis", "COPY_LOCATION")
+    before = channels_bits(sample)
+    with pytest.raises(RuntimeError, match="“Pelvis” stays where its constraint “Copy Location”"):
+        bpy.ops.fabrik.drag(bone="Pelvis", value=(0.0, 0.0, -0.1))
+    assert channels_bits(sample) == before
+    drag(sample, "Hand.L", Vector((0.0, -0.1, -0.1)))
 
 
 def test_locked_and_connected_roots_stay(sample: Any) -> None:

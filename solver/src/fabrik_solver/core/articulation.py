@@ -33,8 +33,12 @@ DRAGGED: Final = 1
 TARGET: Final = 2
 SOFT: Final = 3
 
-START_BEND: Final = 0.1
-"""The bend from which the search for a straight limb begins, in radians."""
+START_BEND: Final = 1.0
+"""The bend from which the search for a limb begins at least, in radians.
+
+From a crouch, springs find the way both up and down: from straight knees a head that is pulled down
+bends the back first, until thighs are at limits behind which knees bend no more.
+"""
 
 SHARED: Final = 3.0
 """How many times as stiff a joint is against leaving its share of another's swing."""
@@ -360,7 +364,7 @@ class Articulation:
         return add(pose.heads[index], rotate(pose.changes[index], lever))
 
     def start(self, points: dict[int, Vec]) -> Placement:
-        """Return the pose at the press, within the limits, with straight limbs slightly bent.
+        """Return the pose at the press, within the limits, with limbs bent.
 
         Args:
             points: Where on the last bones the goals are.

@@ -46,7 +46,7 @@ from .vectors import (
     sub,
 )
 
-STAGES: list[float] = [1e-4, 1e-2, 1.0]
+STAGES: list[float] = [1e-3, 1e-1, 1.0]
 """What the largest forces are multiplied with, one after the other."""
 
 STEPS: Final = 60
@@ -241,17 +241,18 @@ class Search:
             is_stopped = reached >= lowest
             if is_stopped and slope > FINE:
                 after, reached = self._touching(pose, step, lowest)
-            if reached < lowest:
-                gain = lowest - reached
+            gain = lowest - reached
+            if gain > 0.0:
                 pose, lowest = after, reached
-                damping = 0.1 * damping if damping > 0.01 else 0.0
-                is_little = size < seen and gain < FINE + enough * lowest
-                if size < DONE or (is_little and not is_stopped):
-                    break
-            elif size < DONE or slope <= FINE:
+            elif slope <= FINE:
                 break
-            else:
+            is_little = size < seen and gain < FINE + enough * lowest
+            if size < DONE or (is_little and not is_stopped):
+                break
+            if is_stopped:
                 damping = max(10.0 * damping, 1.0)
+            else:
+                damping = 0.1 * damping if damping > 0.01 else 0.0
         return pose
 
     def _within(self, right: list[Vec], damping: float) -> list[Vec]:

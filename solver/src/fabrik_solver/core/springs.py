@@ -21,11 +21,14 @@ from .vectors import (
     sub,
 )
 
-FORCES: list[float] = [4e6, 2e5, 5e2]
+FORCES: list[float] = [4e5, 2e4, 1e2]
 """The largest force of a spring of each rank but SOFT, in radians² per size of the body.
 
 Between a rank and the next there is room for the leverage of a body: a foot bears a small multiple
-of the force on a hand.
+of the force on a hand. A rank costs the one above, which is out of reach, a share of the body that
+is about the square of the ratio of their forces. Much stronger springs would choose, of two poses
+that fold to opposite sides, the one that is nearer by a hundredth of a millimeter, and bones would
+flip with the mouse.
 """
 
 SLACK: Final = 1e-4
