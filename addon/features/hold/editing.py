@@ -321,8 +321,8 @@ def _refuse_placed(several: Sequence[Held], frame: float) -> None:
         is_apart = dist(goal.place, aim.place) > near * size_of([*joints, goal.place])
         if is_apart or _is_turned(aim, goal, near):
             raise ProblemError(
-                "“{constraint}” is placed by On the Ground or a walk and would jump to its target at "
-                "this frame: choose Bake to Targets or Bake Steps first",
+                "“{constraint}” is placed by On the Ground or a walk and would jump to its target "
+                "at this frame: choose Bake to Targets or Bake Steps first",
                 constraint=chain.name,
             )
 
