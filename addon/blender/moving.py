@@ -117,6 +117,11 @@ def refuse_held(point: Point) -> None:
         raise ProblemError(said)
 
 
+def is_ever_held(point: Point) -> bool:
+    """Return whether something holds a target at any frame, so that it is posed by that."""
+    return _holding(point) is not None
+
+
 def _holding(point: Point) -> str | None:
     return next((said for ask in HOLDING if (said := ask(point)) is not None), None)
 
@@ -213,7 +218,7 @@ def _turned_by_hold(evaluated: bpy.types.Object, point: Point) -> Mat3:
     Raises:
         ValueError: If the bone has zero scale.
     """
-    if _holding(point) is None:
+    if not is_ever_held(point):
         return IDENTITY
     bone, parent = _bone_and_parent(evaluated, point)
     owner = owner_of(point)

@@ -16,6 +16,7 @@ from ...blender.keying import set_span
 from ...blender.messages import msg, recalled
 from ...blender.moving import (
     channels_of,
+    is_ever_held,
     move_to,
     owner_of,
     place_of,
@@ -346,7 +347,9 @@ def _refuse_target(chain: ChainPlan, target: Point, indices: Sequence[int]) -> N
 
 
 def _refuse_posed(point: Point) -> None:
-    if point.skeleton is not None and point.bone in planner.current().posed.get(point.uid, ()):
+    posed = planner.current().posed.get(point.uid, ())
+    # What is held can still be moved, within what holds it.
+    if point.skeleton is not None and point.bone in posed and not is_ever_held(point):
         raise ProblemError(
             "“{point}” is posed by a constraint itself and cannot be moved: choose another target",
             point=owner_of(point).name,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
+from math import dist, inf
 from typing import Any, NamedTuple, cast
 
 import bpy
+
+from fabrik_solver import point_in
+from fabrik_solver.core.vectors import mat_columns
 
 from ...blender import animation
 from ...blender.access import pose_bones
@@ -14,9 +17,13 @@ from ...blender.errors import ProblemError
 from ...blender.keying import NEAR
 from ...blender.rotation import ALL_CHANNELS
 from ...blender.skeleton import Point
-from ...editing.constraints import changed, remove_from
-from ...editing.playing import finish
+from ...editing.constraints import changed, is_on, remove_from
+from ...editing.placing import size_of
+from ...editing.playing import finish, updated
+from ...frame.chain import aim_of
+from ...frame.solving import solve_armatures
 from ...plan import planner
+from ...plan.chain_plan import Aim, ChainPlan, GoalSource
 from ...settings.properties import free_among, settings
 from ..simulation.simulate import simulate
 from .carrier import add_carrier, carrier_of, remove_carrier
@@ -103,18 +110,21 @@ def holding(point: Point) -> str | None:
     """Return why channels of a target do not move it at this frame, as something holds it.
 
     Returns:
-        Nothing if they do; None if it has not been held yet.
+        Nothing if they do; None if nothing ever holds it.
     """
-    name = "" if point.skeleton is None else point.skeleton.names[point.bone]
-    known = find_hold(Held(point.object, name))
+    known = find_hold(_held_of(point))
     if known is None:
         return None
     scene = cast(bpy.types.Scene, bpy.context.scene)
     until_now = [one for one in events_of(*known) if one.frame <= scene.frame_current_final + NEAR]
     if not until_now:
-        return None
+        return ""
     item, last = holds_of(known[0])[known[1]], until_now[-1]
     return fixed_note(item.name, last.frame) if signed(item, last.holder) < 0 else ""
+
+
+def _held_of(point: Point) -> Held:
+    return Held(point.object, "" if point.skeleton is None else point.skeleton.names[point.bone])
 
 
 def hold(
@@ -138,6 +148,7 @@ def hold(
     """
     for held in several:
         _refuse(held, holder)
+    _refuse_placed(several, frame)
     known = [find_hold(held) for held in several]
     keys = [keys_of(*one) if one is not None else [] for one in known]
     try:
@@ -282,6 +293,52 @@ def _refuse(held: Held, holder: Holder) -> None:
         raise ProblemError(
             "“{bone}” cannot hold itself: select what holds it as well", bone=held.name
         )
+
+
+def _refuse_placed(several: Sequence[Held], frame: float) -> None:
+    """Refuse targets whose chains something places elsewhere at a frame, the current one.
+
+    What is held is the target, and the ground and walks do not count then: the tip would jump to
+    it. The target cannot begin where the tip is shown instead: what places it is simulated from
+    where the target is, held as well, and would begin again from there at the release.
+
+    Raises:
+        ProblemError: If there is one.
+    """
+    placed = [chain for chain in planner.current().chains if _is_placed(chain, several, frame)]
+    if not placed:
+        return
+    solved = solve_armatures(updated(), [chain.rig.object for chain in placed])
+    for chain in placed:
+        try:
+            aim = aim_of(solved, chain)
+            goal = cast(GoalSource, chain.goal_source).goal(solved, chain, aim)
+        except ProblemError:
+            continue  # Nothing places it, as the constraint says.
+        near = settings(chain.rig.object).constraints[chain.item].tolerance
+        rig, world = chain.rig, solved.world(chain.rig.object, chain.rig.uid)
+        joints = [point_in(world, solved.frame(rig, bone)[1]) for bone in chain.bones]
+        is_apart = dist(goal.place, aim.place) > near * size_of([*joints, goal.place])
+        if is_apart or _is_turned(aim, goal, near):
+            raise ProblemError(
+                "“{constraint}” is placed by On the Ground or a walk and would jump to its target "
+                "at this frame: choose Bake to Targets or Bake Steps first",
+                constraint=chain.name,
+            )
+
+
+def _is_placed(chain: ChainPlan, several: Sequence[Held], frame: float) -> bool:
+    """Return whether something places a chain beside its target, which is one of those to hold."""
+    if chain.goal_source is None or chain.target is None or chain.problem or not is_on(chain):
+        return False
+    return _held_of(chain.target) in several and not chain.is_held_at(frame)
+
+
+def _is_turned(aim: Aim, goal: Aim, angle: float) -> bool:
+    if aim.axes is None or goal.axes is None:
+        return False
+    pairs = zip(mat_columns(aim.axes), mat_columns(goal.axes), strict=True)
+    return max(dist(a, b) for a, b in pairs) > angle
 
 
 def _new_hold(held: Held) -> tuple[bpy.types.Object, int]:

@@ -756,11 +756,31 @@ def test_bake_warns_where_something_else_poses_what_it_keys(spider, is_held, cap
     """What is held goes along with its holder, and the keys of the bake count within that."""
     if is_held:
         go(10)
+        spider.fabrik.gaits[0].enabled = False  # It would jump to its target.
         bpy.ops.fabrik.hold(constraint=spider.fabrik.constraints[0].name)
+        spider.fabrik.gaits[0].enabled = True
         simulate()
     capfd.readouterr()
     assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
     assert ("Warning: " in capfd.readouterr().out) == is_held
+
+
+def test_a_foot_that_walks_is_held_once_its_steps_are_baked(spider) -> None:
+    """Its target stays where the leg was added, and it would jump back there."""
+    name = spider.fabrik.constraints[0].name
+    go(30)
+    before, keys = shown_bits(spider), channels_bits(spider)
+    with pytest.raises(RuntimeError, match="choose Bake to Targets or Bake Steps"):
+        bpy.ops.fabrik.hold(constraint=name)
+    assert (shown_bits(spider), channels_bits(spider)) == (before, keys)
+    assert not len(spider.fabrik.holds)
+    assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
+    go(30)
+    shown = {bone.name: bone.matrix.copy() for bone in evaluated(spider).pose.bones}
+    assert bpy.ops.fabrik.hold(constraint=name) == {"FINISHED"}
+    update()
+    for bone in evaluated(spider).pose.bones:
+        assert max(abs(x) for row in bone.matrix - shown[bone.name] for x in row) < 1e-5
 
 
 def test_bake_of_outdated_steps_is_refused_and_changes_nothing(spider) -> None:

@@ -32,7 +32,7 @@ from rigs import (
     world_bits,
 )
 from spiders import make_floor, make_spider, select, tips
-from walkers import flat, walker_on
+from walkers import flat, stairs, walker_on
 
 from addon.blender.skeleton import matrix_frame
 from addon.features.hold import editing
@@ -1344,6 +1344,32 @@ def test_a_foot_that_is_held_is_not_locked_to_the_ground() -> None:
     assert max(map(off, range(12, 40, 4))) > 0.05, "it would be locked"
 
 
+def test_a_foot_that_the_ground_places_beside_its_target_is_held_once_that_is_baked() -> None:
+    rig = walker_on(stairs)
+    item = rig.fabrik.constraints[0]
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    go(40)
+
+    def tip() -> Vector:
+        return tip_world(rig, item.bone, use_tail=item.use_tail)
+
+    before = tip()
+    assert (before - world(item.target).translation).length > 0.1
+    parent, matrix = item.target.parent, world(item.target)
+    refuses(bpy.ops.fabrik.hold, saying="choose Bake to Targets", constraint=item.name)
+    assert (item.target.parent, world(item.target)) == (parent, matrix)
+    assert "Props" not in bpy.data.objects
+    assert bpy.ops.fabrik.ground_bake() == {"FINISHED"}
+    go(40)
+    before = tip()
+    hold(constraint=item.name)
+    assert (tip() - before).length < 1e-5
+    held = world(item.target)
+    go(60)
+    assert apart(held, world(item.target)) < 1e-5
+
+
 @pytest.mark.parametrize("use_lock", [True, False])
 def test_the_hip_does_not_count_a_foot_that_is_held(use_lock: bool) -> None:
     """It would rise with ground that the foot does not stand on."""
@@ -1356,12 +1382,54 @@ def test_the_hip_does_not_count_a_foot_that_is_held(use_lock: bool) -> None:
     go(30)
     for item, height in zip(list(rig.fabrik.constraints), (1.14, 0.84), strict=True):
         assert world(rig, "Hip").translation.z == pytest.approx(1.14, abs=2e-3)
+        item.ground.use = False  # It would jump to its target.
         hold(constraint=item.name)
+        item.ground.use = True
         assert bpy.ops.fabrik.simulate() == {"FINISHED"}
         for frame in (70, 80, 90):
             go(frame)
             assert world(rig, "Hip").translation.z == pytest.approx(height, abs=2e-3)
         go(30)
+
+
+@pytest.mark.parametrize("frame", [10, 60, 90])
+def test_a_limb_whose_target_is_held_goes_from_fk_to_ik(frame: int) -> None:
+    """Before, while and after something that turns holds it."""
+    rig, cup = make_arm(), make_cup()
+    for at, angle in ((1, 0.0), (LAST, 0.6)):
+        cup.rotation_euler.z = angle
+        cup.keyframe_insert("rotation_euler", frame=at)
+    go(30)
+    hold(constraint="Hand", holder="Cup", use_animation=True)
+    go(80)
+    release(constraint="Hand")
+    go(frame)
+    upper = rig.pose.bones["Upper"]
+    select(rig, ["Hand"])
+    assert bpy.ops.fabrik.switch(which="ALL", to="FK") == {"FINISHED"}
+    upper.rotation_quaternion.x += 0.1
+    upper.keyframe_insert("rotation_quaternion")
+    update()
+    before = world(rig, "Hand")
+    go(frame + 1)
+    go(frame)
+    assert apart(before, world(rig, "Hand")) < 1e-6
+    assert bpy.ops.fabrik.switch(which="ALL", to="IK") == {"FINISHED"}
+    update()
+    assert rig.fabrik.constraints["Hand"].state == "REACHED"
+    assert apart(before, world(rig, "Hand")) < 1e-5
+
+
+def test_a_limb_whose_target_stays_as_it_was_says_so_from_fk_to_ik() -> None:
+    rig = make_arm()
+    make_cup()
+    go(30)
+    hold(constraint="Hand", holder="Cup", use_animation=False)
+    go(60)
+    select(rig, ["Hand"])
+    assert bpy.ops.fabrik.switch(which="ALL", to="FK") == {"FINISHED"}
+    said = "“IK” stays as it was at frame 30: .* enable Own Animation"
+    refuses(bpy.ops.fabrik.switch, saying=said, which="ALL", to="IK")
 
 
 def test_a_muted_constraint_lets_its_control_be_held() -> None:
