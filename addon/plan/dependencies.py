@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import suppress
 from functools import cache
 from typing import Any, cast
@@ -52,11 +52,12 @@ class PendingDeclarations:
         """
         if is_frame_change and self._scenes != _shown_scenes():
             return
+        if self.armatures:
+            self.armatures |= _dependents(self.armatures)
         while self.armatures:
             _, armature = self.armatures.popitem()
             with suppress(ReferenceError):  # It was removed.
-                for one in (armature, *_dependents(armature)):
-                    declare(one)
+                declare(armature)
 
 
 @notifications.structure
@@ -98,16 +99,15 @@ def _sources_of_all(armature: bpy.types.Object) -> list[Source]:
     return [*found]
 
 
-def _dependents(armature: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the other armatures whose declared dependencies contain an armature."""
-    return [
-        ob
+def _dependents(uids: Container[int]) -> dict[int, bpy.types.Object]:
+    """Return the armatures whose dependencies contain one of some armatures, by UID."""
+    return {
+        ob.session_uid: ob
         for ob in bpy.data.objects
         if dependency_driver.NAME in ob
-        and ob != armature
         and ob.library is None
-        and armature in [source for source, _ in _sources_of_all(ob)]
-    ]
+        and any(source.session_uid in uids for source, _ in _sources_of_all(ob))
+    }
 
 
 def collections(armature: bpy.types.Object) -> list[bpy.types.Collection]:

@@ -5,7 +5,7 @@ from math import radians
 
 import bpy
 import pytest
-from inside import solver_calls
+from inside import count, solver_calls
 from rigs import (
     activate,
     add_constraint,
@@ -368,6 +368,26 @@ def test_hidden_target_of_a_hidden_armature_is_followed(rig, hide):
             assert (tip_world(holder, "B2") - goal.location).length < 1e-3
             held = tip_world(holder, "B2", use_tail=False)
             assert (tip_world(rig, "B2") - held).length < 1e-3
+
+
+def test_dependencies_are_listed_as_often_as_there_are_armatures(rig, monkeypatch):
+    """Editing all of them at once does not look for the dependents of each among all others."""
+    listed = []
+    count(monkeypatch, "list sources", listed.append)
+
+    def edited(number):
+        rigs = [rig, *(make_chain(name=f"Other{number}.{i}") for i in range(1, number))]
+        for one in rigs[1:]:
+            add_constraint(one, "B2", rig, subtarget="B2")
+        update()
+        listed.clear()
+        for one in rigs[1:]:
+            one.fabrik.constraints[0].chain_count = 2
+        update()
+        return len(listed)
+
+    few = edited(5)
+    assert few >= 4 and edited(5 + 8) < 4 * few
 
 
 @pytest.mark.parametrize("hide", HIDINGS)
