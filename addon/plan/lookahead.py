@@ -36,8 +36,8 @@ PLACES = {"location", "delta_location"}
 PLACING = ("location", "rotation", "scale", "delta_", "parent", "constraints")
 """Prefixes of RNA paths that affect the transform of an object."""
 
-SWITCHES = (".influence", ".mute", ".enabled")
-"""Suffixes of RNA paths that enable or disable a native constraint."""
+SWITCHES = (".influence", ".mute", ".enabled", ".rotation_mode")
+"""Suffixes of RNA paths that enable or disable a native constraint, or drivers of a rotation."""
 
 CROWD = 32
 """The ratio of all objects to animated inputs above which a second evaluation takes longer than
@@ -139,9 +139,13 @@ def _replaced(ob: bpy.types.Object) -> Curves | None:
 
 
 def _switched(rig: Skeleton, found: animation.Channels) -> set[tuple[int, str]]:
-    """Return the bones with native constraints that F-curves or drivers switch."""
+    """Return the bones with native constraints or drivers that animation switches."""
     paths = [path for path, _ in found.keyed | found.driven if path.endswith(SWITCHES)]
-    bones = [name for name, rest in map(split_bone_path, paths) if rest.startswith("constraints[")]
+    bones = [
+        name
+        for name, rest in map(split_bone_path, paths)
+        if rest.startswith(("constraints[", "rotation_mode"))
+    ]
     return {(rig.uid, name) for name in bones}
 
 

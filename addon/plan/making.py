@@ -6,15 +6,17 @@ from collections.abc import Mapping
 
 import bpy
 
-from ..blender import dependency_driver
+from ..blender import animation, dependency_driver
 from ..blender.access import pose_bones
+from ..blender.curves import split_bone_path
+from ..blender.rotation import TURNS
 from ..blender.skeleton import Skeleton, skeletons_by_name
 from ..settings.properties import settings_form
 from . import dependencies
 from .bodies import tie_to_bodies
 from .lookahead import lookahead_of
 from .order import Order
-from .plan import Active, ArmaturePlan, Plan, active_in, has_settings
+from .plan import ArmaturePlan, Disturbed, Plan, active_in, has_settings
 from .sequences import Sequences
 
 
@@ -46,7 +48,7 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
     tie_to_bodies(pre_pass, plan.chains)
     plan.carried = order.carried
     plan.groups = order.groups()
-    plan.active = _all_active(plan, order)
+    plan.disturbed = _all_disturbed(plan, order)
     for member in (*pre_pass, *plan.chains):
         uid = member.rig.uid
         if member.is_timed:
@@ -81,17 +83,24 @@ def is_orphaned(ob: bpy.types.Object) -> bool:
     return ob.type == "ARMATURE" and dependency_driver.NAME in ob and not has_settings(ob)
 
 
-def _all_active(plan: Plan, order: Order) -> list[tuple[Skeleton, list[Active]]]:
-    """Return the bones with native constraints that matter to the plan."""
+def _all_disturbed(plan: Plan, order: Order) -> list[tuple[Skeleton, list[Disturbed]]]:
+    """Return the bones with native constraints or drivers that matter to the plan."""
     counting = {uid: set(bones) for uid, bones in plan.posed.items()}
     for uid, bone in order.constrained:
         if uid in counting and bone >= 0:
             counting[uid].add(bone)
     for chain in plan.chains:  # Those that cannot be solved pose nothing, perhaps for this reason.
         counting[chain.rig.uid].update(chain.bones)
-    found: list[tuple[Skeleton, list[Active]]] = []
+    found: list[tuple[Skeleton, list[Disturbed]]] = []
     for uid, rig in plan.rigs.items():
-        bones = pose_bones(rig.object)
-        names = [rig.names[bone] for bone in counting[uid]]
-        found.append((rig, [(n, active_in(bones[n])) for n in names if bones[n].constraints]))
+        poses = [pose_bones(rig.object)[rig.names[bone]] for bone in counting[uid]]
+        paths = [split_bone_path(path) for path, _ in animation.driven(rig.object)]
+        turned = {name for name, channel in paths if channel in TURNS}
+        disturbed = [
+            Disturbed(bone.name, active_in(bone), bone.rotation_mode if bone.name in turned else "")
+            for bone in poses
+            if bone.name in turned or bone.constraints
+        ]
+        if disturbed:
+            found.append((rig, disturbed))
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import bpy
 
@@ -172,8 +172,25 @@ def _lists_of(fabrik: FabrikSettings) -> tuple[list[int], dict[str, object]]:
     return keys_of(fabrik), {name: used for name, used in lists.items() if used}
 
 
-Active = tuple[str, list[tuple[str, bool]]]
-"""The name of a bone, and its active native constraints: name, and whether it `replaces_pose`."""
+class Disturbed(NamedTuple):
+    """A bone with native constraints or drivers, as it was when the plan was made.
+
+    Attributes:
+        name: Its name.
+        active: Its active native constraints: name, and whether it `replaces_pose`.
+        mode: Its rotation mode, on which it depends whether drivers of its rotation have an effect;
+            empty if there are none.
+    """
+
+    name: str
+    active: list[tuple[str, bool]]
+    mode: str
+
+    def has_switched(self, bone: bpy.types.PoseBone) -> bool:
+        """Return whether something else is active now."""
+        return active_in(bone) != self.active or (
+            bool(self.mode) and bone.rotation_mode != self.mode
+        )
 
 
 @dataclass(eq=False, slots=True)
@@ -262,7 +279,7 @@ class Plan:
         read: All skeletons that were read, by the names of their objects and data.
         copied: By name of an object or data-block, the armatures that are copied with it.
         orphaned: Armatures without constraints that still have a dependency driver.
-        active: By armature, the bones with native constraints that matter.
+        disturbed: By armature, the bones with native constraints or drivers that matter.
         examined: All objects that it was made from.
     """
 
@@ -289,25 +306,31 @@ class Plan:
     read: dict[str, list[Skeleton]] = field(default_factory=dict)
     copied: dict[str, list[int]] = field(default_factory=dict)
     orphaned: list[bpy.types.Object] = field(default_factory=list)
-    active: list[tuple[Skeleton, list[Active]]] = field(default_factory=list)
+    disturbed: list[tuple[Skeleton, list[Disturbed]]] = field(default_factory=list)
     examined: list[bpy.types.Object] = field(default_factory=list)
     _below: dict[UnitPlan, set[int]] = field(default_factory=dict)
 
-    def have_constraints_switched(self, edited: Collection[int]) -> bool:
-        """Return whether a native constraint of a bone was enabled or disabled.
+    def has_switched(self, constrained: Collection[int], posed: Collection[bpy.types.ID]) -> bool:
+        """Return whether a native constraint or driver of a bone was enabled or disabled.
 
         Args:
-            edited: Armatures whose bone constraints may have been edited; those of others can only
-                be switched by animation.
+            constrained: Armatures whose bone constraints may have been edited.
+            posed: Armature data whose bones may have been posed, and got other rotation modes.
+                Elsewhere only animation can have switched anything.
         """
         animated = self.lookahead.switched
-        if not edited and not animated:
+        if not (constrained or posed or animated):
             return False
-        for rig, active in self.active:
-            is_edited = rig.uid in edited
-            counting = [one for one in active if is_edited or (rig.uid, one[0]) in animated]
-            bones = pose_bones(rig.object) if counting else None
-            if bones and any([active_in(bones[bone]) != names for bone, names in counting]):
+        for rig, disturbed in self.disturbed:
+            if rig.uid not in constrained:
+                is_posed = bool(posed) and rig.object.data in posed
+                disturbed = [
+                    one
+                    for one in disturbed
+                    if (one.mode and is_posed) or (rig.uid, one.name) in animated
+                ]
+            bones = pose_bones(rig.object) if disturbed else None
+            if bones and any([one.has_switched(bones[one.name]) for one in disturbed]):
                 return True
         return False
 

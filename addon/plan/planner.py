@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterable, Set
 from dataclasses import replace
+from typing import cast
 
 import bpy
 
@@ -184,11 +185,11 @@ class Planner:
         return ob.name, ob.data.name if isinstance(ob.data, bpy.types.ID) else "", (animation, ours)
 
     def is_switched(self) -> bool:
-        """Return whether animation has enabled or disabled a native constraint of a bone."""
+        """Return whether animation has switched a bone's native constraint or rotation mode."""
         plan = self.plan
         if plan is None or not plan.lookahead.switched:
             return False
-        return plan.have_constraints_switched(())
+        return plan.has_switched((), ())
 
     def with_changed_lists(self, among: Iterable[int]) -> set[int]:
         """Return the armatures whose lists a script has changed, without a notification."""
@@ -215,9 +216,11 @@ class Planner:
         if have_skeletons_changed(edited):
             return True
         plan = self.plan
-        return plan is not None and plan.have_constraints_switched(
-            plan.rigs if moved is None else moved
-        )
+        if plan is None:
+            return False
+        if edited is None:
+            edited = [cast("bpy.types.ID", rig.object.data) for rig in plan.rigs.values()]
+        return plan.has_switched(plan.rigs if moved is None else moved, edited)
 
 
 def _plan_armature(armature: bpy.types.Object) -> ArmaturePlan:

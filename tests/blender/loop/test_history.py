@@ -5,6 +5,7 @@ from math import radians, sin
 
 import bpy
 import pytest
+from inside import forget
 from rigs import (
     activate,
     add_constraint,
@@ -313,6 +314,25 @@ def test_a_chain_says_if_drivers_leave_too_few_bones(empty_file):
 
     assert item.message == ""
     assert tip_error(rig, "B2", bpy.data.objects["Target"]) < 1e-3
+
+
+@pytest.mark.parametrize("is_keyed", [False, True])
+def test_a_driver_of_another_rotation_mode_has_no_effect(empty_file, is_keyed):
+    rig = driven()[0]
+    item, bone = rig.fabrik.constraints[0], rig.pose.bones["B2"]
+    item.bone, item.chain_count = "B2", 3
+    for frame, mode in ((FRAME, "QUATERNION"), (13, "ZYX"), (FRAME, "QUATERNION"), (13, "ZYX")):
+        bone.rotation_mode = mode
+        if is_keyed:
+            bone.keyframe_insert("rotation_mode", frame=frame)
+            go(frame)
+        update()
+        assert ("“B2” has a driver" in item.message) == (mode == "QUATERNION")
+        shown = pose_bits(rig)
+        forget()
+        rig.update_tag()
+        update()
+        assert pose_bits(rig) == shown
 
 
 def renamed_in_edit_mode(rig):
