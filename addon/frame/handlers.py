@@ -412,7 +412,6 @@ LAST: dict[str, Callable[..., None]] = {
 HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
     *FIRST.items(),
     *LAST.items(),
-    ("render_complete", on_restore),
     ("save_pre", before_saving),
     ("undo_pre", on_restore),
     ("redo_pre", on_restore),

@@ -558,7 +558,7 @@ def test_picture_that_a_window_shows_tells_of_what_is_outdated(rig, monkeypatch)
     )
     assert "“Rig”" in rendering.warning(picture)[0]
     assert rendering.warning(other) == []
-    rendering.forget()
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     assert rendering.warning(picture) == []
 
 

@@ -4,14 +4,14 @@ Each is used on a rig and on a twin without constraints: both have the same chan
 after it, to the last bit. What cannot run without a window is left out: tools that drag.
 """
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 
 import bpy
 import pytest
 from inside import PLACES, count, forget, start
 from mathutils import Vector
-from rendering import rendered
+from rendering import rendered, witnessed
 from rigs import (
     activate,
     add_constraint,
@@ -700,6 +700,26 @@ def test_handler_of_others_reads_fk_in_a_render(kind, is_keyed, is_first):
         rendered(9, 11)
     assert {name for name, *_ in read} == {*RENDERS}
     assert [name for name, own, wanted in read if own != wanted] == []
+
+
+def test_handler_of_others_reads_fk_where_a_render_is_given_up(kind, is_keyed, is_first, tmp_path):
+    """As its images cannot be written; then Blender does not tell that the frame is done."""
+    rig, twin = make(kind, is_keyed=is_keyed)
+    (tmp_path / "file").touch()
+    told = []
+
+    def look(name, *_):
+        told.append((name, channels(rig) == channels(twin)))
+
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 9, 11
+    with witnessed(), ExitStack() as stack:
+        scene.render.filepath = str(tmp_path / "file" / "frame")
+        for name in ("render_post", "render_cancel"):
+            stack.enter_context(handling(name, partial(look, name), is_first))
+        with suppress(RuntimeError):  # It reports that the images cannot be written.
+            bpy.ops.render.render(animation=True)
+    assert told == [("render_cancel", True)]
 
 
 @pytest.mark.parametrize("is_off", (False, True), ids=("on", "off"))

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import bpy
 import pytest
-from inside import PLACES
+from inside import PLACES, leave_solved
 from rendering import witnessed
 from rigs import (
     PATH,
@@ -252,6 +253,31 @@ def test_a_render_leaves_the_viewport_and_the_fk_pose_as_they_were(
     update()
     for bones in (rig.pose.bones, shown_bones(rig)):
         assert list(bones["B2"].rotation_quaternion) == pytest.approx([0.9, 0.1, 0, 0.3])
+
+
+def test_saving_undo_and_redo_during_a_render_leave_the_fk_pose(
+    empty_file: None, tmp_path: Path
+) -> None:
+    """As the render has a thread of its own. Undo keeps the armature, which has not changed."""
+    path = str(tmp_path / "saved.blend")
+    rig = make_armature(BONES)
+    add_constraint(rig, "B2", make_empty("Target", (1, 0.2, 2)), chain_count=3)
+    for size in (2.0, 3.0, 4.0):
+        bpy.data.objects["Target"].empty_display_size = size
+        update()
+        bpy.ops.ed.undo_push(message=f"{size}")
+    given, kept = channels_bits(rig), rig.as_pointer()
+    save = partial(bpy.ops.wm.save_as_mainfile, filepath=path, copy=True)
+    for step in (save, bpy.ops.ed.undo, bpy.ops.ed.redo):
+        leave_solved()
+        assert channels_bits(bpy.data.objects["Rig"]) != given
+        step()
+        rig = bpy.data.objects["Rig"]
+        assert rig.as_pointer() == kept, "otherwise Blender reads the pose from its memory"
+        assert channels_bits(rig) == given
+    with bpy.data.libraries.load(path) as (_, into):
+        into.objects = ["Rig"]
+    assert channels_bits(into.objects[0]) == given
 
 
 def test_panels_are_redrawn_for_reports_of_the_viewport_and_not_of_renders(
