@@ -66,9 +66,6 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
     copied: set[int] = set()
     if coming.tagged:
         copied = plan.copied_with(coming.tagged)
-        if coming.may_be_rebuilt:
-            for uid in copied:  # Resetting an override has made its bones anew.
-                plan.rigs[uid].forget_setters()
         early.note_differing(coming, copied)
         if not plan.has_same_names(coming.tagged):
             return  # F-curves already use the new bone names, the plan the old ones.

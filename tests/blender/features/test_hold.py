@@ -1039,9 +1039,7 @@ def test_an_object_is_picked_up() -> None:
 
 @pytest.mark.parametrize("hidden", ("Props", "Rig"))
 @pytest.mark.parametrize("is_disabled", (False, True))
-def test_objects_are_picked_up_though_an_armature_is_hidden(
-    hidden: str, is_disabled: bool
-) -> None:
+def test_objects_are_picked_up_though_an_armature_is_hidden(hidden: str, is_disabled: bool) -> None:
     rig, cup, plate = make_arm(), make_cup(), make_cup("Plate")
     click_bones(rig, "Hand")
     hold(object="Cup", holder="Rig", bone="Hand")
