@@ -114,7 +114,7 @@ def _shown(layer: bpy.types.ViewLayer, ob: bpy.types.Object) -> Iterator[None]:
         return
     scene = cast(bpy.types.Scene, bpy.context.scene)
     # Its collections may be hidden or excluded; that of the scene never is.
-    is_elsewhere = ob.name not in scene.collection.objects
+    is_elsewhere = scene.collection not in ob.users_collection
     is_disabled, is_hidden = ob.hide_viewport, ob.hide_get(view_layer=layer)
     if is_elsewhere:
         scene.collection.objects.link(ob)
