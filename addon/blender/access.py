@@ -32,6 +32,15 @@ def is_edited(armature: bpy.types.Object) -> bool:
     return data.is_editmode
 
 
+def has_pose_mode(armature: bpy.types.Object) -> bool:
+    """Return whether Blender lets users pose an armature object.
+
+    It does not if that is linked, or a library override that is not for editing.
+    """
+    override = armature.override_library
+    return armature.library is None and not (override and override.is_system_override)
+
+
 def set_channel(armature: bpy.types.Object, name: str, numbers: array[Any]) -> None:
     """Set a channel of all pose bones.
 
@@ -44,8 +53,8 @@ def set_channel(armature: bpy.types.Object, name: str, numbers: array[Any]) -> N
         numbers: The values of all bones, flat, in the order of the pose.
     """
     untyped: Any = armature
-    bones, override = untyped.pose.bones, armature.override_library
-    if armature.library is None and not (override and override.is_system_override):
+    bones = untyped.pose.bones
+    if has_pose_mode(armature):
         bones.foreach_set(name, numbers)
         return
     size = len(numbers) // len(bones)

@@ -85,21 +85,48 @@ def refuse_uneditable(armature: bpy.types.Object) -> None:
 
 @contextmanager
 def edit_mode(armature: bpy.types.Object) -> Iterator[Any]:
-    """Yield the edit bones of an armature; restore the active object and its mode afterwards."""
+    """Yield the edit bones of an armature; restore the active object and its mode afterwards.
+
+    Either may be hidden.
+    """
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
     active = layer.objects.active
     mode = "OBJECT" if active is None else active.mode
-    if mode != "OBJECT":
-        bpy.ops.object.mode_set(mode="OBJECT")
-    layer.objects.active = armature
-    try:
-        bpy.ops.object.mode_set(mode="EDIT")
-        yield cast(bpy.types.Armature, armature.data).edit_bones
-    finally:
-        bpy.ops.object.mode_set(mode="OBJECT")
-        layer.objects.active = active
+    with _shown(layer, armature), _shown(layer, active or armature):
         if mode != "OBJECT":
-            bpy.ops.object.mode_set(mode=cast(Any, mode))
+            bpy.ops.object.mode_set(mode="OBJECT")
+        layer.objects.active = armature
+        try:
+            bpy.ops.object.mode_set(mode="EDIT")
+            yield cast(bpy.types.Armature, armature.data).edit_bones
+        finally:
+            bpy.ops.object.mode_set(mode="OBJECT")
+            layer.objects.active = active
+            if mode != "OBJECT":
+                bpy.ops.object.mode_set(mode=cast(Any, mode))
+
+
+@contextmanager
+def _shown(layer: bpy.types.ViewLayer, ob: bpy.types.Object) -> Iterator[None]:
+    """Show an object, as Blender changes the mode of none that is hidden, and hide it again."""
+    if ob.visible_get(view_layer=layer):
+        yield
+        return
+    scene = cast(bpy.types.Scene, bpy.context.scene)
+    # Its collections may be hidden or excluded; that of the scene never is.
+    is_elsewhere = scene.collection not in ob.users_collection
+    is_disabled, is_hidden = ob.hide_viewport, ob.hide_get(view_layer=layer)
+    if is_elsewhere:
+        scene.collection.objects.link(ob)
+    ob.hide_viewport = False
+    ob.hide_set(False, view_layer=layer)
+    try:
+        yield
+    finally:
+        ob.hide_set(is_hidden, view_layer=layer)
+        ob.hide_viewport = is_disabled
+        if is_elsewhere:
+            scene.collection.objects.unlink(ob)
 
 
 def new_armature(armature: bpy.types.Object) -> bpy.types.Object:

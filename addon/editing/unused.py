@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import nullcontext
 from typing import Any, cast
 
 import bpy
 
 from ..blender.access import pose_bones
 from ..blender.animation import actions
-from ..blender.errors import ProblemError
 from ..blender.refusals import tweak_problem
 from ..settings.properties import is_control, settings
 from . import constraints as editing
 from .controls import remove_bones, remove_empty_action
-from .playing import staged
 from .uses import Control, used_ones
 
 AFTER_REMOVAL: list[Callable[[bpy.types.Object], None]] = []
@@ -95,14 +92,7 @@ def _remove_bones(holder: bpy.types.Object, names: Collection[str]) -> None:
     if is_control(holder) and len(names) == len(pose_bones(holder)):
         remove_object(holder)
     else:
-        layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
-        if layer.objects.get(holder.name) != holder:
-            return
-        try:
-            with nullcontext() if holder.visible_get(view_layer=layer) else staged(layer, [holder]):
-                remove_bones(holder, names)
-        except ProblemError:
-            return
+        remove_bones(holder, names)
         remove_empty_action(holder)
     for shape in filter(None, shapes):
         if shape.type == "EMPTY" and not shape.users:

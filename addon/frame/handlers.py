@@ -21,7 +21,7 @@ from ..blender.listeners import on_invalidate, on_load
 from ..blender.meshes import forget as forget_meshes
 from ..blender.meshes import note_evaluation
 from ..blender.session import part
-from ..blender.skeleton import have_hidden_bones_changed, rebuild_poses
+from ..blender.skeleton import forget_bones, have_hidden_bones_changed, rebuild_poses
 from ..blender.updates import (
     NO_ARMATURES,
     Updates,
@@ -110,6 +110,8 @@ def _coming(
     """Return the evaluation that Blender is about to do."""
     plan = runs.follow()
     may_be_rebuilt = any([graph.id_type_updated("SCENE") for graph in graphs])
+    if may_be_rebuilt:  # As bones are where an override is reset.
+        forget_bones()
     has_new_curves = any([graph.id_type_updated("ACTION") for graph in graphs])
     if may_be_rebuilt or has_new_curves or plan.has_new_drivers():
         runs.planner.look_at_animation()

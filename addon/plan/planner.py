@@ -108,7 +108,10 @@ class Planner:
     def look_at_animation(self) -> None:
         """Update the lookahead, if the set of animated channels has changed."""
         plan = self.current()
-        if plan.lookahead.is_outdated() and not have_bones_changed():
+        # Where a script has changed a list as well, the plan is soon discarded for that.
+        if plan.lookahead.is_outdated() and not (
+            have_bones_changed() or self.with_changed_lists(plan.rigs)
+        ):
             self.plan = plan = replace(plan, lookahead=lookahead_of(plan))
             tie_to_bodies(plan.units, plan.chains)
         for curves in (*plan.lookahead.curves.values(), *plan.lookahead.replaced.values()):

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import bpy
 
-from ..blender.access import pose_bones
+from ..blender.access import has_pose_mode, pose_bones
 
 Handle = tuple[bpy.types.Object, str]
 """An object and the name of its bone, empty for the object itself."""
@@ -34,9 +34,14 @@ def select_alone(context: bpy.types.Context, handles: Sequence[Handle]) -> None:
 
 
 def is_clickable(ob: bpy.types.Object, name: str) -> bool:
-    """Return whether a bone is shown; an object without a bone is, and one that is gone is not."""
+    """Return whether a bone is shown; an object without a bone is, and one that is gone is not.
+
+    Nor can bones of an armature that has no Pose Mode be selected.
+    """
     if not name:
         return True
+    if not has_pose_mode(ob):
+        return False
     posed: Any = pose_bones(ob).get(name)
     if posed is None:
         return False

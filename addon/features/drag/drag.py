@@ -180,7 +180,7 @@ def _carrying(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
     constraint orients, are posed in FK.
     """
     for chain in chains:
-        if chain.has_hand or chain.tip_bone >= 0 or not chain.kind.places_tip:
+        if chain.has_hand or chain.tip_bone >= 0 or not chain.kind.places_tip or not chain.bones:
             continue
         rig, last = chain.rig, chain.bones[-1]
         end = (0.0, rig.bone(last).length, 0.0)

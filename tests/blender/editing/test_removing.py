@@ -366,6 +366,27 @@ def test_what_a_character_was_set_up_with_is_removed_limb_by_limb_too(controls: 
     assert bpy.ops.fabrik.character_set_up(controls=controls) == {"FINISHED"}
 
 
+def test_controls_in_a_collection_that_is_excluded_go_too() -> None:
+    rig = make_human(False)
+    before = contents()
+    activate(rig)
+    assert bpy.ops.fabrik.character_set_up(controls="ARMATURE") == {"FINISHED"}
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    [controls] = [ob for ob in layer.objects if ob.type == "ARMATURE" and ob != rig]
+    away = bpy.data.collections.new("Away")
+    scene.collection.children.link(away)
+    away.objects.link(controls)
+    scene.collection.objects.unlink(controls)
+    layer.layer_collection.children["Away"].exclude = True
+    update()
+    bones = len(controls.data.bones)
+    clear(rig, "hand.L")
+    assert len(controls.data.bones) == bones - 2
+    assert [*controls.users_collection] == [away] and controls.name not in layer.objects
+    assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
+    assert contents() == before
+
+
 def test_remove_set_up_keeps_what_is_used_and_all_if_asked() -> None:
     rig = make_human(False)
     activate(rig)

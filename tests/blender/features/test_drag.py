@@ -647,6 +647,15 @@ def test_problems_are_said_in_place() -> None:
     assert "Weight is 0" in refusal(rig, "B1")
 
 
+def test_a_constraint_whose_bone_is_gone_lets_all_bones_be_dragged() -> None:
+    rig, _ = reaching()
+    rig.fabrik.constraints[0].bone = "Gone"
+    update()
+    before = tip_world(rig, "B2")
+    drag_by(rig, "B2")
+    assert (tip_world(rig, "B2") - before).length > 0.5 * WAY.length
+
+
 def test_a_connected_target_bone_and_a_rest_pose_are_said() -> None:
     rig = make_chain(5)
     other = make_chain(2, "Other")

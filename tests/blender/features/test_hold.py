@@ -1037,6 +1037,38 @@ def test_an_object_is_picked_up() -> None:
     assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 3e-6
 
 
+@pytest.mark.parametrize("hidden", ("Props", "Rig"))
+@pytest.mark.parametrize("is_disabled", (False, True))
+def test_objects_are_picked_up_though_an_armature_is_hidden(hidden: str, is_disabled: bool) -> None:
+    rig, cup, plate = make_arm(), make_cup(), make_cup("Plate")
+    click_bones(rig, "Hand")
+    hold(object="Cup", holder="Rig", bone="Hand")
+    ob: Any = bpy.data.objects[hidden]
+    ob.hide_viewport = is_disabled
+    ob.hide_set(not is_disabled)
+    update()
+    there, mode = world(plate), rig.mode
+    hold(object="Plate", holder="Rig", bone="Hand")
+    assert (ob.hide_viewport, ob.hide_get()) == (is_disabled, not is_disabled)
+    assert (bpy.context.view_layer.objects.active, rig.mode) == (rig, mode)
+    assert plate.parent == cup.parent and apart(there, world(plate)) < 1e-5
+
+
+def test_an_excluded_armature_of_props_is_said_and_nothing_changes() -> None:
+    rig, cup, plate = make_arm(), make_cup(), make_cup("Plate")
+    click_bones(rig, "Hand")
+    hold(object="Cup", holder="Rig", bone="Hand")
+    within = bpy.data.collections.new("Away")
+    bpy.context.scene.collection.children.link(within)
+    within.objects.link(cup.parent)
+    bpy.context.scene.collection.objects.unlink(cup.parent)
+    bpy.context.view_layer.layer_collection.children["Away"].exclude = True
+    update()
+    refuses(bpy.ops.fabrik.hold, "show the collection", object="Plate", holder="Rig", bone="Hand")
+    assert (plate.parent, rig.mode, len(cup.parent.data.bones)) == (None, "POSE", 1)
+    assert [*cup.parent.users_collection] == [within]
+
+
 def test_holds_are_baked_to_keys() -> None:
     left, _ = make_arm("Left", 0.2, 0.5), make_arm("Right", -0.2, 0.5)
     cup = make_cup()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import bpy
 import pytest
 from humans import make_human
+from kept_files import new_file
 from mathutils import Matrix
 from operating import add_limbs, click_bones, refuses
-from rigs import activate, curves, evaluated, go, update
+from rigs import activate, add_constraint, curves, evaluated, go, make_chain, make_empty, update
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -165,6 +167,28 @@ def test_controls_of_another_armature_are_selected_in_pose_mode() -> None:
     item = next(one for one in rig.fabrik.constraints if one.bone == "hand.L")
     assert (item.target.mode, bpy.context.object) == ("POSE", item.target)
     assert (selected(), active()) == ([item.subtarget], item.subtarget)
+
+
+def test_an_override_that_is_not_for_editing_is_switched(tmp_path: Path) -> None:
+    rig, target = make_chain(3), make_empty()
+    add_constraint(rig, "B2", target).name = "Arm"
+    home = bpy.data.collections.new("Home")
+    home.objects.link(rig)
+    path = str(tmp_path / "library.blend")
+    bpy.data.libraries.write(path, {home})
+    new_file()
+    with bpy.data.libraries.load(path, link=True) as (_, wanted):
+        wanted.collections = ["Home"]
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    scene.collection.children.link(wanted.collections[0])
+    update()
+    wanted.collections[0].override_hierarchy_create(scene, layer, do_fully_editable=False)
+    rig = next(ob for ob in layer.objects if ob.override_library and ob.type == "ARMATURE")
+    assert rig.override_library.is_system_override
+    activate(rig)
+    update()
+    switch(which="ALL", to="FK")
+    assert influences(rig) == [0.0]
 
 
 def test_a_range_is_in_the_redo_panel(human: Any) -> None:

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import bpy
 import pytest
+from kept_files import new_file
 from rigs import (
     activate,
     add_constraint,
     channels_bits,
     elsewhere,
     go,
+    link,
     make_armature,
     make_chain,
     make_empty,
@@ -21,6 +23,8 @@ from rigs import (
 )
 
 from addon.blender import errors as faults
+from addon.frame import update as frame_update
+from addon.frame.early import write_early
 
 
 def keyed_target(name: str = "Target") -> bpy.types.Object:
@@ -60,6 +64,39 @@ def test_removing_a_constraint_before_saving_is_noticed_after_loading(tmp_path):
     rig = bpy.data.objects["Rig"]
     assert channels_bits(rig) == before == shown_bits(rig)
     assert not (rig.animation_data and rig.animation_data.drivers)
+
+
+def test_resetting_an_override_takes_a_constraint_of_the_shot_with_its_keys(tmp_path, monkeypatch):
+    rig, target = make_chain(5), keyed_target()
+    add_constraint(rig, "B2", target, name="Own")
+    library = str(tmp_path / "library.blend")
+    bpy.data.libraries.write(library, {rig, target})
+    new_file()
+    with bpy.data.libraries.load(library, link=True) as (_, wanted):
+        wanted.objects = ["Rig"]
+    rig = link(wanted.objects[0].override_create())
+    update()
+    second = make_empty("Second", (0.5, 0.5, 3))
+    item = add_constraint(rig, "B4", second, name="Shot", chain_count=1, solver="LOOK_AT")
+    item.keyframe_insert("influence", frame=1)
+    go(5)
+    assert [one.state for one in rig.fabrik.constraints] == ["REACHED", "REACHED"]
+    rig.override_library.operations_update()
+    faults.forget_reported()
+    kept: list[object] = []
+
+    def noted(runs, uid, *others):
+        kept.extend(runs.plan.rigs[uid]._setters)
+        write_early(runs, uid, *others)
+
+    # Blender has made the bones anew: to write to the old ones may crash it.
+    monkeypatch.setattr(frame_update, "write_early", noted)
+    rig.override_library.reset()
+    update()
+
+    assert not faults._reported and not kept
+    assert [(one.name, one.state) for one in rig.fabrik.constraints] == [("Own", "REACHED")]
+    assert tip_error(rig, "B2", rig.fabrik.constraints[0].target) < 1e-4
 
 
 def test_moving_constraints_of_one_name_in_the_list_is_noticed():
