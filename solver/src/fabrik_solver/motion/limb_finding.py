@@ -367,7 +367,7 @@ def _hanging(pairs: Sequence[tuple[_Chain, _Chain]], kinds: Sequence[str]) -> li
 
 
 def _are_fins(pair: tuple[_Chain, _Chain]) -> bool:
-    """Return whether the only limbs, which no name tells to be legs, are short for a level trunk."""
+    """Return whether the only limbs, which no name calls legs, are short for a level trunk."""
     figure = pair[0].figure
     ahead = cross(figure.left, UP)
     trunk = [figure.heads[i] for i in figure.body if figure.side[i] == 0]
