@@ -211,11 +211,11 @@ def limbs_of(figure: Figure) -> list[Limb]:
     chains = [_Chain(figure, i) for i in starts if figure.children[i] and not _is_finger(figure, i)]
     pairs = _twins([one for one in chains if one.kind != "OTHER" and not one.is_stiff()])
     kinds = _kinds(pairs)
-    found = [
-        (*sorted(pair, key=lambda chain: chain.low), kind)
-        for pair, kind in zip(pairs, kinds, strict=True)
-        if kind and not (kind == "LEG" and _is_cloth(pair, pairs, kinds))
-    ]
+    found: list[tuple[_Chain, _Chain, str]] = []
+    for pair, kind in zip(pairs, kinds, strict=True):
+        if kind and not (kind == "LEG" and _is_cloth(pair, pairs, kinds)):
+            lower, other = sorted(pair, key=lambda chain: chain.low)
+            found.append((lower, other, kind))
     arranged: list[Limb] = []
     for (lower, other, kind), (first, last) in zip(found, _alike(found), strict=True):
         same = lower.parts[: last + 1] == other.parts[: last + 1]
