@@ -87,6 +87,10 @@ def standing_frames(foot: Iterable[str], up: Vector, clip: Clip) -> list[float]:
     )
 
 
+LYING: Final = ("Z", "Y", "NEGATIVE_Y")
+"""The axes that may point up in a character that lies down: those of importers, and that of what
+Blender wrote to BVH and reads again, as it writes Z up and expects Y."""
+
 PARTS: Final = {"LEGS": msg("pairs of legs"), "ARMS": msg("pairs of arms"), "HEAD": msg("a head")}
 """The parts that a character may lack."""
 
@@ -136,17 +140,17 @@ def character_of(armature: bpy.types.Object, up_axis: str = "") -> Character:
 
     If the rest pose is not that of a figure that stands, as in many captures, frames of its
     animation are looked at as well. Up is as for `standing_character`. If that shows no figure that
-    stands, as for a character that lies down, the Z and Y axes are tried.
+    stands, as for a character that lies down, the axes of `LYING` are tried.
 
     Args:
         armature: The armature.
         up_axis: Its axis that points up; that which does so now if it is empty.
     """
     if _recognized is None or up_axis:
-        return _looked_at(armature, (up_axis or _up_axis(armature), "Z", "Y"))
+        return _looked_at(armature, (up_axis or _up_axis(armature), *LYING))
     key = (armature.session_uid, tuple(cast("bpy.types.Armature", armature.data).bones.keys()))
     if key not in _recognized:
-        _recognized[key] = _looked_at(armature, (_up_axis(armature), "Z", "Y"))
+        _recognized[key] = _looked_at(armature, (_up_axis(armature), *LYING))
     return _recognized[key]
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import atan2, pi
-from typing import Any
+from typing import Any, cast
 
+import bpy
 from mathutils import Euler, Matrix, Vector
 
 from fabrik_solver.core.vectors import ORIGIN
 
+from ..blender.access import pose_bones
 from ..blender.skeleton import vector
 from ..settings.joints import FabrikJoint
 from .flexion import Flexion
@@ -39,6 +42,43 @@ def hinge_values(axis: Vector, low: float, high: float) -> dict[str, Any]:
         "hinge_min": low,
         "hinge_max": high,
     }
+
+
+def add_hinge(joint: FabrikJoint, axis: Vector, low: float, high: float) -> None:
+    """Limit a joint without a limit to a hinge, until the constraints that need it are removed.
+
+    Args:
+        joint: The joint.
+        axis: The unit vector of the axis, in the bone's rest space.
+        low: The minimum angle, in radians.
+        high: The maximum angle, in radians.
+    """
+    before = _hinge_line(joint)
+    for name, value in hinge_values(axis, low, high).items():
+        setattr(joint, name, value)
+    joint.limit_type = "HINGE"
+    joint.found = f"{before}\n{_hinge_line(joint)}"
+
+
+def remove_hinges(armature: bpy.types.Object, bones: Iterable[str]) -> None:
+    """Restore the joints of bones from before `add_hinge`, unless they were changed since."""
+    for name in bones:
+        joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
+        if not joint.found:
+            continue
+        before, _, found = joint.found.partition("\n")
+        joint.found = ""
+        if joint.limit_type != "HINGE" or _hinge_line(joint) != found:
+            continue
+        joint.limit_type = "NONE"
+        joint.hinge_axis, *numbers = before.split("\t")
+        *joint.hinge_vector, joint.hinge_min, joint.hinge_max = map(float, numbers)
+
+
+def _hinge_line(joint: FabrikJoint) -> str:
+    """Return the settings of a hinge as one line."""
+    numbers = (*joint.hinge_vector, joint.hinge_min, joint.hinge_max)
+    return "\t".join((joint.hinge_axis, *map(repr, numbers)))
 
 
 def rolled_cone(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, cast
 
 import bpy
 
@@ -12,8 +12,9 @@ from fabrik_solver import exact_for
 from fabrik_solver.core.bend import LIMB
 
 from ..blender import animation
+from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
-from ..blender.limbs import common_name, limb_length
+from ..blender.limbs import common_name, limb_length, named_chain
 from ..blender.skeleton import skeleton_of
 from ..frame.solving import solve_constraint
 from ..plan import dependencies, planner
@@ -22,6 +23,7 @@ from ..plan.planner import chains_in
 from ..plan.registry import kind_of
 from ..settings.properties import FabrikConstraint, free_name, settings
 from . import offset
+from .bending import remove_hinges
 from .defaults import apply_defaults
 from .flexion import remember
 from .girth import beside_mesh
@@ -102,10 +104,25 @@ def add(
 def remove(armature: bpy.types.Object, index: int) -> None:
     """Remove a constraint with its animation, and update the paths of later ones.
 
+    The hinges that were found for it go as well, unless they were changed, or another one bends
+    there: the pose, and so what fits it, may be another one since then.
+
     Raises:
         ProblemError: If it is inherited by a library override.
     """
+    items = settings(armature).constraints
+    bones = _bending_bones(armature, items[index])
     remove_from(armature, "constraints", "active_index", index)
+    others = {name for item in items for name in _bending_bones(armature, item)}
+    if cast(bpy.types.Armature, armature.data).is_editable:
+        remove_hinges(armature, [name for name in bones if name not in others])
+
+
+def _bending_bones(armature: bpy.types.Object, item: FabrikConstraint) -> list[str]:
+    """Return the bones of a constraint whose joints bend."""
+    if item.bone not in pose_bones(armature) or not kind_of(item.solver).reaches:
+        return []
+    return named_chain(item, pose_bones(armature)[item.bone]).bones[1:]
 
 
 def remove_from(armature: bpy.types.Object, collection: str, active: str, index: int) -> None:

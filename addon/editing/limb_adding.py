@@ -23,9 +23,8 @@ from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of, upright, vector
 from ..settings.properties import FabrikConstraint, settings
 from . import constraints as editing
-from .bending import hinge_values
+from .bending import add_hinge, remove_hinges
 from .controls import refuse_uneditable, use_bones
-from .copying import set_values
 from .flexion import Flexion, flexion_of, flip, restore_flexions, stored_flexions
 from .girth import beside_mesh
 from .helpers import is_seen
@@ -340,7 +339,7 @@ def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
     The joint within a bone that is split in order to twist is kept as it is at rest.
 
     Returns:
-        A line for each limited bone, for `remove_hinges`.
+        The names of the limited bones, for `remove_hinges`.
     """
     rig = skeleton_of(armature)
     bones = [rig.index[name] for name in limb.bones]
@@ -355,7 +354,7 @@ def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
     }
     if len(bones) - len(segments) < 2:
         segments = set()  # Its two bones may have one name.
-    lines: list[str] = []
+    added: list[str] = []
     for k in range(1, len(bones)):
         name = limb.bones[k]
         joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
@@ -369,12 +368,10 @@ def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
         )
         if bend is None:
             continue
-        lines.append(_hinge_line(name, joint))
         # A rest pose that is bent slightly backward is in range.
-        low = min(0.0, -bend.angle)
-        set_values(joint, hinge_values(bend.axis, low, most - bend.angle))
-        joint.limit_type = "HINGE"
-    return lines
+        add_hinge(joint, bend.axis, min(0.0, -bend.angle), most - bend.angle)
+        added.append(name)
+    return added
 
 
 def _twist(rig: Skeleton, bone: int, end: Vector) -> Flexion | None:
@@ -384,23 +381,3 @@ def _twist(rig: Skeleton, bone: int, end: Vector) -> Flexion | None:
     if along.length == 0.0:
         return None
     return Flexion(rest.matrix_local.to_3x3().transposed() @ along.normalized(), 0.0, "REST")
-
-
-def _hinge_line(name: str, joint: Any) -> str:
-    """Return a bone's name and the values of the settings that a hinge replaces, as one line."""
-    numbers = (*joint.hinge_vector, joint.hinge_min, joint.hinge_max)
-    return "\t".join((name, joint.hinge_axis, *map(repr, numbers)))
-
-
-def remove_hinges(armature: bpy.types.Object, lines: Sequence[str]) -> None:
-    """Restore joints that `add_hinges` limited."""
-    for line in lines:
-        name, *values = line.rsplit("\t", 6)
-        if name not in pose_bones(armature):
-            continue
-        joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
-        joint.limit_type = "NONE"
-        if values:  # Older files have only the name.
-            joint.hinge_axis = values[0]
-            *axis, joint.hinge_min, joint.hinge_max = map(float, values[1:])
-            joint.hinge_vector = axis

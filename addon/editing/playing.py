@@ -88,28 +88,76 @@ def staged(
     Raises:
         ProblemError: If an armature stays hidden.
     """
-    selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
     watched = {ob for chain in planner.current().chains for ob in chain.watched}
-    kept = {*armatures, *needed, *watched}
-    costly = [ob for ob in layer.objects if ob not in kept and _can_be_left_out(ob)]
-    hidden = {ob: (ob.hide_get(view_layer=layer), ob.hide_viewport) for ob in armatures}
+    stage = _Stage(layer, armatures, {*armatures, *needed, *watched})
     try:
-        for ob in armatures:
-            _show(ob, layer)
-        for ob in costly:
-            ob.hide_viewport = True
-        yield
+        stage.show()
+        with _saved_without(stage):
+            yield
     finally:
-        for ob in costly:
+        stage.give_back()
+
+
+class _Stage:
+    """The visibility of objects, changed so that only some are evaluated, and as it was."""
+
+    def __init__(
+        self,
+        layer: bpy.types.ViewLayer,
+        armatures: Sequence[bpy.types.Object],
+        kept: Collection[bpy.types.Object],
+    ) -> None:
+        self._layer = layer
+        self._selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
+        self._costly = [ob for ob in layer.objects if ob not in kept and _can_be_left_out(ob)]
+        self._hidden = {ob: (ob.hide_get(view_layer=layer), ob.hide_viewport) for ob in armatures}
+
+    def show(self) -> None:
+        """Show the armatures, and disable what costs."""
+        for ob in self._hidden:
+            _show(ob, self._layer)
+        for ob in self._costly:
+            ob.hide_viewport = True
+
+    def give_back(self) -> None:
+        """Restore visibility and selection."""
+        layer = self._layer
+        for ob in self._costly:
             ob.hide_viewport = False
-        for ob, (is_hidden, is_disabled) in hidden.items():
+        for ob, (is_hidden, is_disabled) in self._hidden.items():
             if ob.hide_viewport != is_disabled:
                 ob.hide_viewport = is_disabled
             if ob.hide_get(view_layer=layer) != is_hidden:
                 ob.hide_set(is_hidden, view_layer=layer)
-        for ob in selected:
+        for ob in self._selected:
             if not ob.select_get(view_layer=layer):
                 ob.select_set(True, view_layer=layer)
+
+
+@contextmanager
+def _saved_without(stage: _Stage) -> Iterator[None]:
+    """Give back what is staged while a file is saved, as from another window during a bake."""
+
+    def before(*_: object) -> None:
+        stage.give_back()
+
+    def after(*_: object) -> None:
+        stage.show()
+
+    handlers = bpy.app.handlers
+    calls = [
+        (handlers.save_pre, before),
+        (handlers.save_post, after),
+        (handlers.save_post_fail, after),
+    ]
+    try:
+        for listed, call in calls:
+            listed.append(call)
+        yield
+    finally:
+        for listed, call in calls:
+            if call in listed:  # Loading a file removes it.
+                listed.remove(call)
 
 
 def _can_be_left_out(ob: bpy.types.Object) -> bool:

@@ -147,3 +147,9 @@ class FabrikJoint(bpy.types.PropertyGroup):
         **FACTOR,
         **SETTING,
     )
+    found: str = defined(
+        "Found",
+        "The hinge that was found when IK was added, and what it replaced. One set by hand differs",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )

@@ -114,7 +114,7 @@ def summary(result: BakeResult, options: BakeOptions, left_out: list[str]) -> st
         text += msg(", more than {tolerance}", tolerance=shown.tolerance)
     if left_out:
         text += msg(
-            ". Skipped because they are disabled or cannot be solved: {left_out}",
+            ". Skipped because they are linked, disabled or cannot be solved: {left_out}",
             left_out=listed(left_out),
         )
     if result.still_active:

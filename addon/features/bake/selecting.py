@@ -11,6 +11,7 @@ from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
 from ...blender.messages import msg
+from ...blender.refusals import linked_problem
 from ...blender.rotation import KINDS, channel_of, integers
 from ...blender.skeleton import Skeleton
 from ...plan import planner
@@ -73,8 +74,8 @@ def all_constraints(armatures: Iterable[bpy.types.Object]) -> list[ConstraintRef
 def select(refs: Sequence[ConstraintRef]) -> tuple[list[BakeSelection], list[str]]:
     """Return the selection of each armature, and the names of constraints that were left out.
 
-    Constraints that share bones or a pre-pass bone are included together. Left out are those that
-    are off at all frames or invalid.
+    Constraints that share bones or a pre-pass bone are included together. Left out are those of
+    linked armatures, and those that are off at all frames or invalid.
 
     Raises:
         ProblemError: If nothing is left, or the rotation mode of a bone is animated.
@@ -87,7 +88,7 @@ def select(refs: Sequence[ConstraintRef]) -> tuple[list[BakeSelection], list[str
     problem = ""
     for ob, i in _with_partners(refs):
         chain = chains[ob.session_uid, i]
-        reason = chain.problem or ("" if _can_be_on(ob, i) else OFF)
+        reason = linked_problem(ob) or chain.problem or ("" if _can_be_on(ob, i) else OFF)
         if reason:
             left_out.append(chain.name)
             problem = problem or msg(

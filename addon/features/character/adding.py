@@ -84,6 +84,4 @@ def add_hinges(armature: bpy.types.Object, part: FabrikPart, before: dict[str, M
     chain = rig.chain_up(rig.index[part.bone])[-part.chain_count - 1 : -1]
     limb = Limb(tuple(rig.names[i] for i in chain), part.bone, part.kind)
     added = limbs.add_hinges(armature, limb)
-    note = limbs.keep_pose(armature, limb, before, added)
-    part.hinges = "" if note else "\n".join(added)
-    return note
+    return limbs.keep_pose(armature, limb, before, added)

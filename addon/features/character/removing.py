@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import cast
+from typing import Any, cast
 
 import bpy
 
+from ...blender.access import pose_bones
 from ...editing import constraints as editing
-from ...editing.limb_adding import remove_hinges
 from ...editing.playing import staged
 from ...editing.unused import remove_unused
 from ...settings.properties import settings
@@ -64,7 +64,7 @@ def remove(armature: bpy.types.Object, keep_controls: bool = False) -> int:
 
 
 def forget_removed(armature: bpy.types.Object) -> None:
-    """Forget the parts whose constraint was removed, and release their hinges."""
+    """Forget the parts whose constraint was removed."""
     character = character_settings(armature)
     lost = [part for part in character.parts if part.key and index_of(armature, part) is None]
     for part in lost:
@@ -74,7 +74,10 @@ def forget_removed(armature: bpy.types.Object) -> None:
 
 
 def _forget_part(armature: bpy.types.Object, part: FabrikPart) -> None:
-    remove_hinges(armature, list(filter(None, part.hinges.split("\n"))))
+    for line in filter(None, part.hinges.split("\n")):  # Files of earlier versions have it here.
+        bone: Any = pose_bones(armature).get(line.rsplit("\t", 6)[0])
+        if bone is not None:
+            bone.fabrik_joint.limit_type = "NONE"
     part.key, part.hinges = 0, ""
     part.target = part.pole = None
     part.subtarget = part.pole_bone = ""

@@ -136,7 +136,7 @@ def _run(args: Any) -> int:
     picks, left_out = selecting.select(_constraints(layer, args.constraint))
     baking.check(picks, options)
     if left_out:
-        _print(f"Skipped {listed(left_out)}: disabled, or cannot be solved")
+        _print(f"Skipped {listed(left_out)}: linked, disabled, or cannot be solved")
     with replaced(output) as draft:
         take = None
         if args.merge:

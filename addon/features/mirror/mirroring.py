@@ -42,10 +42,12 @@ class Mirrored(NamedTuple):
 
     Attributes:
         name: The name of the mirrored constraint.
+        is_new: Whether it was added, instead of replacing one of that name and tip bone.
         notes: Sentences on what could not be mirrored, and which objects were added.
     """
 
     name: str
+    is_new: bool
     notes: list[str]
 
 
@@ -242,6 +244,7 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
         notes += [lost] if lost else []
     chain = named_chain(item, pose_bones(armature)[item.bone])
     bones = [*chain.bones, chain.tip] if chain.tip and item.use_rotation else chain.bones
+    count = len(settings(armature).constraints)
     try:
         result = _put(armature, name, values)
     except ProblemError:
@@ -254,7 +257,7 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
         except ProblemError as problem:
             if pose_bones(armature)[bone].fabrik_joint.limit_type != "NONE":
                 notes.append(str(problem))
-    return Mirrored(result, notes)
+    return Mirrored(result, len(settings(armature).constraints) > count, notes)
 
 
 def _put(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> str:

@@ -57,9 +57,11 @@ class FABRIK_OT_constraint_mirror(Working, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Mirror the constraint."""
         armature = active_armature(context)
-        name, notes = mirroring.mirror_constraint(armature, settings(armature).active_index)
+        name, is_new, notes = mirroring.mirror_constraint(armature, settings(armature).active_index)
         self.warn(notes)
-        return msg("Added “{name}” as the mirror image", name=name)
+        if is_new:
+            return msg("Added “{name}” as the mirror image", name=name)
+        return msg("“{name}” was there already, and is the mirror image now", name=name)
 
 
 def _joints_refusal(context: bpy.types.Context) -> str:

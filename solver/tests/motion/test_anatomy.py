@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import cos, sin
 
 import pytest
-from animals import ANIMALS, STAG, Joint, both, line
+from animals import ANIMALS, CRAB, INSECT, SCORPION, SHARK, SNAKE, STAG, Joint, both, line
 
 from fabrik_solver.core.vectors import Vec, add, dot
 from fabrik_solver.motion.anatomy import (
@@ -407,6 +407,11 @@ def test_feet_that_are_off_the_ground_are_hands() -> None:
         ("Ear1.L", "OTHER"),
         ("Armor", ""),
         ("foot_rope_L", "OTHER"),
+        ("MiddleLeg2_L", "LEG"),
+        ("tibia_middle.L", "SHIN"),
+        ("HandMiddle1.L", "FINGER"),
+        ("claw_arm.L", "ARM"),
+        ("side_fins.L", "OTHER"),
     ],
 )
 def test_names_tell_a_part(name: str, part: str) -> None:
@@ -712,3 +717,61 @@ def test_an_animal_may_be_in_two_pieces(named: Callable[[str, str], str], longer
     }
     assert (names[anatomy.hips], names[anatomy.head]) == ("hips", "muzzle")
     assert dot(anatomy.front, (sin(0.7), -cos(0.7), 0.0)) > 0.99
+
+
+ROWS: dict[str, tuple[list[Joint], set[tuple[str, ...]], set[tuple[str, ...]]]] = {
+    "insect": (INSECT, {(f"femur_{n}", f"tibia_{n}") for n in ("front", "middle", "rear")}, set()),
+    "scorpion": (
+        SCORPION,
+        {(f"leg{k}_2", f"leg{k}_3") for k in range(4)},
+        {("pincer1", "pincer2")},
+    ),
+    "crab": (
+        CRAB,
+        {(f"leg{k}_a", f"leg{k}_b", f"leg{k}_c") for k in range(4)},
+        {("claw_arm1", "claw_arm2")},
+    ),
+}
+"""Animals with legs in a row, with the bones that bend in their legs, and in arms."""
+
+
+@pytest.mark.parametrize("nameless", [False, True])
+@pytest.mark.parametrize("name", ROWS)
+def test_legs_of_a_row_are_alike(name: str, nameless: bool) -> None:
+    joints, legs, arms = ROWS[name]
+    anatomy = recognize(bones_of(joints, nameless=nameless))
+    left = [limb for limb in anatomy.limbs if limb.side > 0]
+    found = {
+        kind: {tuple(joints[i][0][:-2] for i in limb.bones) for limb in left if limb.kind == kind}
+        for kind in ("LEG", "ARM")
+    }
+    assert found["LEG"] == legs
+    assert found["ARM"] == arms or (nameless and not found["ARM"])
+    assert anatomy.sureness > 0.7  # Legs that sprawl do not lie down.
+
+
+def test_a_tail_by_its_name_does_not_lead_to_the_head() -> None:
+    assert recognize(bones_of(SCORPION)).missing() == ["HEAD"]
+
+
+def test_a_line_of_bones_is_no_figure_that_faces_aside() -> None:
+    assert recognize(bones_of(SNAKE, nameless=True)).evidence == ""
+
+
+def test_fins_are_no_legs() -> None:
+    assert not recognize(bones_of(SHARK, nameless=True)).limbs
+    named = renamed(SHARK, a="Flipper1", b="Flipper2", c="Flipper3")
+    assert not recognize(bones_of(named)).limbs
+
+
+@pytest.mark.parametrize("face", [("nose",), ("nose", "eye.L", "eye.R", "ear.L", "ear.R")], ids=len)
+def test_markers_of_a_face_stand_for_a_head(face: tuple[str, ...]) -> None:
+    """Skeletons of trackers have joints at nose, eyes and ears, and none of the head."""
+    joints = [joint for joint in HUMAN if joint[0] not in ("neck", "head")]
+    joints.append(("nose", "chest", (0.0, -0.1, 1.62)))
+    places = {"eye": (0.03, -0.08, 1.66), "ear": (0.08, 0.0, 1.64)}
+    for name in face[1:]:
+        x, y, z = places[name[:3]]
+        joints.append((name, "nose", (x if name[-1] == "L" else -x, y, z)))
+    anatomy = recognize(bones_of(joints))
+    assert joints[anatomy.head][0] == "nose" and not anatomy.missing()

@@ -169,13 +169,17 @@ def test_an_empty_of_the_panel_gets_a_mirror_image_called_after_the_other_bone()
     assert asymmetry(rig) < 1e-4
 
 
-def test_mirroring_again_renews_what_is_there() -> None:
+def test_mirroring_again_renews_what_is_there(capfd: pytest.CaptureFixture[str]) -> None:
     rig = make_body()
     add_constraint(rig, "Lower.L", make_empty("T.L", (1, 0, 1)), chain_count=2, name="Arm.L")
-    mirror(rig)
+    activate(rig)
+    assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
+    assert "Added “Arm.R” as the mirror image" in capfd.readouterr().out
     rig.fabrik.constraints[0].softness = 0.25
     objects = len(bpy.data.objects)
-    mirror(rig)
+    rig.fabrik.active_index = 0
+    assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
+    assert "“Arm.R” was there already, and is the mirror image now" in capfd.readouterr().out
     assert [item.name for item in rig.fabrik.constraints] == ["Arm.L", "Arm.R"]
     assert rig.fabrik.constraints[1].softness == 0.25
     assert len(bpy.data.objects) == objects

@@ -455,3 +455,39 @@ def test_a_constraint_whose_tip_bone_is_gone_is_removed() -> None:
     update()
     assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
     assert not rig.fabrik.constraints
+
+
+@pytest.mark.parametrize("remove", ["ik_clear", "constraint_remove"])
+def test_hinges_go_with_the_constraint_they_were_found_for(remove: str) -> None:
+    """Set up in another pose, the next one would be turned by those of the pose before."""
+    rig = make_human(False)
+    add_limbs(rig, "hand.L", controls="EMPTY")
+    assert rig.pose.bones["forearm.L"].fabrik_joint.limit_type == "HINGE"
+    click_bones(rig, "hand.L")
+    assert getattr(bpy.ops.fabrik, remove)() == {"FINISHED"}
+    rig.pose.bones["forearm.L"].rotation_mode = "XYZ"
+    rig.pose.bones["forearm.L"].rotation_euler = (0.9, 0.8, 1.1)
+    update()
+    before = {bone.name: bone.matrix.copy() for bone in rig.pose.bones}
+    activate(rig)
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    update()
+    for name, matrix in before.items():
+        for row, shown in zip(matrix, evaluated(rig).pose.bones[name].matrix, strict=True):
+            assert tuple(shown) == pytest.approx(tuple(row), abs=1e-3)
+
+
+def test_hinges_that_were_changed_or_that_another_one_needs_stay() -> None:
+    rig = make_human(False)
+    add_limbs(rig, "hand.L", "hand.R", controls="EMPTY", use_both_sides=False)
+    rig.pose.bones["forearm.L"].fabrik_joint.hinge_max -= 0.1
+    item: Any = rig.fabrik.constraints.add()
+    item.bone, item.chain_count, item.solver = "hand.R", 3, "FABRIK"
+    click_bones(rig, "hand.L", "hand.R")
+    for index in (1, 0):
+        rig.fabrik.active_index = index
+        assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
+    limits = {n: rig.pose.bones[f"forearm.{n}"].fabrik_joint.limit_type for n in "LR"}
+    assert limits == {"L": "HINGE", "R": "HINGE"}
+    assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
+    assert rig.pose.bones["forearm.R"].fabrik_joint.limit_type == "NONE"

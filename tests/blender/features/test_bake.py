@@ -591,6 +591,21 @@ def test_meshes_are_not_evaluated_meanwhile_and_all_is_shown_again(rig):
     assert bake(rig).verification.holds
 
 
+def test_a_file_that_is_saved_meanwhile_has_all_as_it_was(rig, tmp_path):
+    """A bake in a window runs while another window saves."""
+    mesh = bpy.data.objects.new("Mesh", bpy.data.meshes.new("Mesh"))
+    bpy.context.scene.collection.objects.link(mesh)
+    rig.hide_viewport = True
+    path = str(tmp_path / "meanwhile.blend")
+    with playing.staged(bpy.context.view_layer, [rig]):
+        bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
+        assert mesh.hide_viewport and rig.visible_get()
+    with bpy.data.libraries.load(path) as (_, wanted):
+        wanted.objects = ["Mesh", "Rig"]
+    assert [ob.hide_viewport for ob in wanted.objects] == [False, True]
+    assert not mesh.hide_viewport and rig.hide_viewport
+
+
 def test_a_target_that_a_hidden_mesh_moves_is_still_followed(rig):
     mesh = bpy.data.objects.new("Carrier", bpy.data.meshes.new("Carrier"))
     bpy.context.scene.collection.objects.link(mesh)
@@ -636,7 +651,7 @@ def test_the_rest_pose_is_not_baked(rig):
         bake(rig)
 
 
-def test_linked_armatures_are_refused_and_overrides_baked(rig, tmp_path):
+def test_linked_armatures_are_left_out_or_refused_and_overrides_baked(rig, tmp_path):
     path = str(tmp_path / "library.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
@@ -648,6 +663,11 @@ def test_linked_armatures_are_refused_and_overrides_baked(rig, tmp_path):
     update()
     with pytest.raises(ProblemError, match="is linked"):
         bake(linked)
+    local = make_chain(name="Local")
+    add_constraint(local, "B2", make_empty("Goal"), name="Local IK")
+    update()
+    picks, left_out = selecting.select(selecting.all_constraints([linked, local]))
+    assert [pick.armature for pick in picks] == [local] and left_out == ["IK"]
     own = linked.override_create(remap_local_usages=True)
     if own.name not in scene.collection.objects:
         scene.collection.objects.link(own)

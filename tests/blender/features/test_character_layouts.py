@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from math import sin
+from math import pi, sin
 from typing import Any
 
 import bpy
@@ -233,14 +233,16 @@ def test_the_bones_above_a_chain_may_be_posed_by_constraints() -> None:
     assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
 
 
+@pytest.mark.parametrize(("turn", "up"), [(0.0, "Y"), (pi, "NEGATIVE_Y")], ids=["back", "face"])
 @pytest.mark.parametrize("name", ["mixamo", "unreal 4"])
-def test_a_character_that_lies_down_is_recognized(name: str) -> None:
-    """Captures imported with other axes lie on their backs, and have limbs whatever is up."""
+def test_a_character_that_lies_down_is_recognized(name: str, turn: float, up: str) -> None:
+    """Captures imported with other axes lie down, and have limbs whatever is up."""
     rig = make_character(name)
+    rig.data.transform(Matrix.Rotation(turn, 4, "X"))
     rig.matrix_world = Matrix.Scale(0.01, 4)
     update()
     assert sorted(recognized(rig), key=str) == sorted(LAYOUTS[name].parts, key=str)
-    assert character_of(rig).up_axis == "Y"
+    assert character_of(rig).up_axis == up
 
 
 @pytest.mark.parametrize("name", ["unreal 4", "genesis 9", "mmd", "character creator"])

@@ -52,6 +52,9 @@ BEHIND: Final = 0.2
 HANGING: Final = -0.3
 """The sine of the pitch from hips to head below which a figure does not stand."""
 
+SPRAWLING: Final = 6
+"""The number of legs, as of an insect, from which on they stand however far they sprawl."""
+
 KNOWLEDGE: Final = {"NAMES": 1.0, "AXIS": 0.9, "SHAPE": 0.8}
 """How sure the sides are by what tells them."""
 
@@ -192,7 +195,10 @@ def _sureness(heads: Sequence[Vec], anatomy: Anatomy) -> float:
         if limb.side > 0
     ]
     apart = sum([dot(way, anatomy.left) > 0.01 * anatomy.height for way in ways]) / len(ways)
-    stands = max(0.0, sum(legs) / len(legs)) * (0.95 + 0.05 * max(0.0, rise))
+    down = sum(legs) / len(legs)
+    if len(legs) >= SPRAWLING and min(legs) > 0.0:
+        down = 1.0
+    stands = max(0.0, down) * (0.95 + 0.05 * max(0.0, rise))
     whole = 0.6 + 0.2 * (len(anatomy.limbs) >= 4) + 0.2 * (anatomy.head >= 0)
     return KNOWLEDGE.get(anatomy.evidence, 0.0) * apart * stands * whole
 
@@ -266,13 +272,14 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
     """
     heads, front, children = figure.heads, figure.front, _trunk_beyond(figure, bone)
     ends = {i: sub(heads[figure.line(i)[-1]], heads[bone]) for i in children}
+    steps = {i: sub(heads[i], heads[bone]) for i in children}
     if bone == first:
-        return [i for i in children if dot(ends[i], front) >= 0.0] or children
+        ahead = [i for i in children if dot(ends[i], front) >= 0.0]
+        return ahead or [i for i in children if -dot(steps[i], front) <= abs(steps[i][2])]
     way = sub(heads[bone], heads[first])
     on = unit(way) or ORIGIN
     onward = [i for i in children if dot(ends[i], on) >= abs(dot(ends[i], figure.left))]
     children = onward or children
-    steps = {i: sub(heads[i], heads[bone]) for i in children}
     behind = [
         i
         for i in children
@@ -286,9 +293,18 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
 
 
 def _trunk_beyond(figure: Figure, bone: int) -> list[int]:
-    """Return the children of a bone that belong to the trunk, without those of the face."""
-    children = (i for i in figure.children[bone] if figure.side[i] == 0)
-    return [i for i in children if not FACE & set(figure.names.words[i])]
+    """Return the children of a bone that belong to the trunk, without those of the face.
+
+    Nor does a tail by its name, which may rise ahead like that of a scorpion. Where markers of a
+    capture are all that there is of a head, the nose is it.
+    """
+    trunk = [
+        i
+        for i in figure.children[bone]
+        if figure.side[i] == 0 and "tail" not in figure.names.words[i]
+    ]
+    children = [i for i in trunk if not FACE & set(figure.names.words[i])]
+    return children or [i for i in trunk if "nose" in figure.names.words[i]]
 
 
 def _is_of_face(figure: Figure, bone: int) -> bool:

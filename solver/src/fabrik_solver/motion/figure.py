@@ -220,27 +220,37 @@ class Figure:
         return scaled(sum_of([self.heads[i] for i in bones]), 1.0 / len(bones))
 
     def _is_symmetric(self, axis: Vec) -> bool:
-        """Return whether bones off a median plane have twins on its other side."""
-        heads = [self.heads[i] for i in self.body]
-        middle = median(dot(head, axis) for head in heads) if heads else 0.0
+        """Return whether bones off a median plane have twins on its other side.
+
+        A bone and one below it are no twins: a snake is no figure that faces aside.
+        """
+        heads = self.heads
+        middle = median(dot(heads[i], axis) for i in self.body) if self.body else 0.0
         limit = SYMMETRY_TOLERANCE * self.height
-        off = [head for head in heads if abs(dot(head, axis) - middle) > limit]
+        off = [i for i in self.body if abs(dot(heads[i], axis) - middle) > limit]
         if len(off) < 4 or limit <= 0.0:
             return False
-        cells: dict[tuple[int, ...], list[Vec]] = {}
-        for head in off:
-            cells.setdefault(_cell(head, limit), []).append(head)
+        cells: dict[tuple[int, ...], list[int]] = {}
+        for i in off:
+            cells.setdefault(_cell(heads[i], limit), []).append(i)
         count = 0
-        for head in off:
-            image = add(head, scaled(axis, 2.0 * (middle - dot(head, axis))))
+        for i in off:
+            image = add(heads[i], scaled(axis, 2.0 * (middle - dot(heads[i], axis))))
             x, y, z = _cell(image, limit)
             near = [
                 other
                 for cell in product((x - 1, x, x + 1), (y - 1, y, y + 1), (z - 1, z, z + 1))
                 for other in cells.get(cell, ())
             ]
-            count += any(dist(image, other) <= limit for other in near)
+            count += any(
+                dist(image, heads[other]) <= limit and not self._is_in_line(i, other)
+                for other in near
+            )
         return count >= 0.75 * len(off)
+
+    def _is_in_line(self, a: int, b: int) -> bool:
+        """Return whether one of two bones is below the other one."""
+        return a in self.ancestry(b) or b in self.ancestry(a)
 
     def _shaped_pairs(self) -> list[tuple[int, Vec]]:
         """Return the ways between chains that leave one bone and have the same shape.

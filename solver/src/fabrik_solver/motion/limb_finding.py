@@ -9,7 +9,7 @@ from math import cos, dist, hypot, inf, radians
 from typing import Final, NamedTuple
 
 from ..core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
-from .figure import ENDS, LIMBS, Figure
+from .figure import ENDS, LIMBS, UP, Figure
 from .naming import ARM_PARTS, LEG_PARTS, TRUNK, TWIST, part_of, words_of
 
 LEG_END_MAX: Final = 0.15
@@ -68,6 +68,12 @@ FINGERS_MIN: Final = 4
 
 FINGERS_SPREAD: Final = cos(radians(45.0))
 """The cosine of the angle up to which a finger leads where the hand does; one thumb may not."""
+
+ROW_MIN: Final = 3
+"""The least number of pairs of limbs on one bone that make a row."""
+
+FINS: Final = 0.3
+"""The length of the only limbs, as a fraction of a level trunk's, below which they are fins."""
 
 ROW: Final = 0.5
 """The greatest depth of a row of fingertips, as a fraction of its width."""
@@ -205,18 +211,33 @@ def limbs_of(figure: Figure) -> list[Limb]:
     chains = [_Chain(figure, i) for i in starts if figure.children[i] and not _is_finger(figure, i)]
     pairs = _twins([one for one in chains if one.kind != "OTHER" and not one.is_stiff()])
     kinds = _kinds(pairs)
-    arranged: list[Limb] = []
+    found: list[tuple[_Chain, _Chain, str]] = []
     for pair, kind in zip(pairs, kinds, strict=True):
-        if not kind or (kind == "LEG" and _is_cloth(pair, pairs, kinds)):
-            continue
-        lower, other = sorted(pair, key=lambda chain: chain.low)
-        first, last = _ends(lower, kind)
+        if kind and not (kind == "LEG" and _is_cloth(pair, pairs, kinds)):
+            lower, other = sorted(pair, key=lambda chain: chain.low)
+            found.append((lower, other, kind))
+    arranged: list[Limb] = []
+    for (lower, other, kind), (first, last) in zip(found, _alike(found), strict=True):
         same = lower.parts[: last + 1] == other.parts[: last + 1]
         ends = (first, last) if same else _ends(other, kind)
         is_high = kind == "LEG" and lower.low > ANKLE_MAX * (lower.heads[first][2] - figure.floor)
         limbs = [_limb(lower, kind, first, last, is_high), _limb(other, kind, *ends, is_high)]
         arranged += limbs if all(len(one.bones) > 1 for one in limbs) else []
     return arranged
+
+
+def _alike(found: Sequence[tuple[_Chain, _Chain, str]]) -> list[tuple[int, int]]:
+    """Return the indices of the first bone and the end of each pair of limbs.
+
+    The legs of a row, as of an insect, are alike: most of them tell where all begin and end.
+    """
+    ends = [_ends(lower, kind) for lower, _, kind in found]
+    rows = [(kind, lower.trunk, len(lower.path)) for lower, _, kind in found]
+    result: list[tuple[int, int]] = []
+    for own, row in zip(ends, rows, strict=True):
+        others = [end for end, other in zip(ends, rows, strict=True) if other == row]
+        result.append(max(others, key=others.count) if len(others) >= ROW_MIN else own)
+    return result
 
 
 def stiff_limbs(figure: Figure, limbs: Sequence[Limb]) -> list[Limb]:
@@ -322,6 +343,8 @@ def _kinds(pairs: Sequence[tuple[_Chain, _Chain]]) -> list[str]:
     arms = [] if has_arms or len(bearing) > 1 else _arms(able, bearing)
     for k in shaped:
         kinds[k] = "ARM" if pairs[k] in arms else ""
+    if kinds.count("LEG") == 1 and "ARM" not in kinds and _are_fins(pairs[kinds.index("LEG")]):
+        return [""] * len(kinds)
     return kinds
 
 
@@ -341,6 +364,16 @@ def _hanging(pairs: Sequence[tuple[_Chain, _Chain]], kinds: Sequence[str]) -> li
             for j in sure
         )
     ]
+
+
+def _are_fins(pair: tuple[_Chain, _Chain]) -> bool:
+    """Return whether the only limbs, which no name calls legs, are short for a level trunk."""
+    figure = pair[0].figure
+    ahead = cross(figure.left, UP)
+    trunk = [figure.heads[i] for i in figure.body if figure.side[i] == 0]
+    ways = [dot(head, ahead) for head in trunk]
+    size = max(ways) - min(ways)
+    return not (pair[0].kind or pair[1].kind) and pair[0].size < FINS * size
 
 
 def _without_paws(chains: Sequence[_Chain]) -> list[int]:

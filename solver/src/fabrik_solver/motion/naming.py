@@ -73,6 +73,7 @@ COMPOUNDS: Final = {
     "shldr": "shoulder",
     "toebase": "toe",
     "toes": "toe",
+    "fins": "fin",
     "legs": "leg",
     "arms": "arm",
     "ears": "ear",
@@ -93,6 +94,7 @@ GIRDLE: Final = {
     "clavicle",
     "collar",
     "collarbone",
+    "coxa",
     "haunch",
     "hip",
     "pelvis",
@@ -169,6 +171,7 @@ OTHER: Final = {
     "cloak",
     "cloth",
     "coat",
+    "dorsal",
     "dress",
     "ear",
     "eye",
@@ -176,6 +179,8 @@ OTHER: Final = {
     "eyelid",
     "feather",
     "fin",
+    "flipper",
+    "fluke",
     "gun",
     "hair",
     "horn",
@@ -194,6 +199,7 @@ OTHER: Final = {
     "shield",
     "skirt",
     "sleeve",
+    "stinger",
     "strap",
     "sword",
     "tail",
@@ -235,8 +241,14 @@ PARTS: Final = (
 )
 """The parts of limbs with their words; the first one that has a word of a name is its part."""
 
-FRONT_OR_HIND: Final = {"back", "fore", "front", "hind", "rear"}
+FRONT_OR_HIND: Final = {"back", "fore", "front", "hind", "mid", "middle", "rear"}
 """Words that tell the legs of an animal apart."""
+
+NO_DIGIT: Final = {"arm": "claw"} | dict.fromkeys(
+    ("coxa", "femur", "leg", "tarsus", "thigh", "tibia"), "middle"
+)
+"""Words beside which another one tells which limb it is: the middle leg of an insect has no middle
+finger, and the arm of a crab that bears its claw is no toe."""
 
 LEG_PARTS: Final = {"FOOT", "LEG", "SHIN", "THIGH", "TOE"}
 ARM_PARTS: Final = {"ARM", "FINGER", "FOREARM", "HAND", "UPPER_ARM"}
@@ -280,6 +292,7 @@ def part_of(words: Iterable[str]) -> str:
     word_set = set(words)
     if OTHER & word_set:
         return "OTHER"
+    word_set -= {NO_DIGIT[word] for word in word_set if word in NO_DIGIT}
     for part, known in PARTS:
         if known & word_set:
             return part

@@ -119,3 +119,91 @@ ANIMALS: dict[str, tuple[list[Joint], dict[str, str]]] = {
     "stegosaurus": (STEGOSAURUS, {"FrontFoot": "LEG", "BackFoot": "LEG"}),
 }
 """The joints of each, and the ends of its limbs with their kinds."""
+
+
+def _row(trunk: str, name: str, *legs: tuple[float, float]) -> list[Joint]:
+    """Return legs on one bone, each given by where it begins and how long its first bone is."""
+    return [
+        joint
+        for k, (y, coxa) in enumerate(legs)
+        for joint in line(
+            trunk,
+            " ".join(f"{name}{k}_{n}" for n in range(1, 5)),
+            (0.06, y, 0.14),
+            (0.06 + coxa, 1.3 * y, 0.2),
+            (0.27, 1.8 * y, 0.14),
+            (0.33, 2.0 * y, 0.0),
+        )
+    ]
+
+
+SCORPION: list[Joint] = [
+    ("root", "", (0.0, 0.0, 0.0)),
+    *line("root", "thorax abdomen", (0.0, 0.0, 0.15), (0.0, 0.15, 0.15)),
+    *line("abdomen", "tail1 tail2 tail3", (0.0, 0.3, 0.18), (0.0, 0.42, 0.3), (0.0, 0.45, 0.45)),
+    *line("tail3", "tail4 stinger", (0.0, 0.38, 0.58), (0.0, 0.25, 0.6)),
+    *both(
+        [
+            *_row("thorax", "leg", (-0.06, 0.09), (0.01, 0.11), (0.06, 0.09), (0.12, 0.09)),
+            *line("thorax", "pincer1 pincer2", (0.05, -0.12, 0.15), (0.15, -0.22, 0.18)),
+            *line("pincer2", "pincer3 claw", (0.17, -0.38, 0.18), (0.12, -0.48, 0.18)),
+        ]
+    ),
+]
+"""Its tail rises over its back, and the second pair of legs is built a little otherwise."""
+
+INSECT: list[Joint] = [
+    ("root", "", (0.0, 0.0, 0.0)),
+    *line("root", "thorax head", (0.0, 0.0, 0.3), (0.0, -0.2, 0.32)),
+    *line("root", "abdomen", (0.0, 0.3, 0.3)),
+    *both(
+        [
+            joint
+            for name, y, ahead in (
+                ("front", -0.12, -0.25),
+                ("middle", 0.0, 0.0),
+                ("rear", 0.12, 0.28),
+            )
+            for joint in line(
+                "thorax",
+                " ".join(f"{part}_{name}" for part in ("coxa", "femur", "tibia", "tarsus")),
+                (0.05, y, 0.28),
+                (0.12, y + 0.1 * ahead, 0.28),
+                (0.3, y + 0.5 * ahead, 0.45),
+                (0.45, y + 0.9 * ahead, 0.02),
+            )
+        ]
+    ),
+]
+
+CRAB: list[Joint] = [
+    *line("", "root body", (0.0, 0.0, 0.0), (0.0, 0.0, 0.2)),
+    *both(
+        [
+            joint
+            for k, y in enumerate((-0.1, 0.0, 0.1, 0.2))
+            for joint in line(
+                "body",
+                " ".join(f"leg{k}_{n}" for n in "abcd"),
+                (0.15, y, 0.2),
+                (0.3, 1.3 * y, 0.3),
+                (0.5, 1.8 * y, 0.25),
+                (0.6, 2.0 * y, 0.0),
+            )
+        ]
+        + line("body", "claw_arm1 claw_arm2", (0.15, -0.18, 0.2), (0.3, -0.3, 0.25))
+        + line("claw_arm2", "claw_arm3 pincer", (0.3, -0.45, 0.25), (0.2, -0.55, 0.25))
+    ),
+]
+
+SNAKE: list[Joint] = [
+    ("root", "", (0.0, 0.0, 0.0)),
+    *line("root", " ".join("abcdefghijkl"), *((0.0, 0.1 * k, 0.05) for k in range(12))),
+]
+
+SHARK: list[Joint] = [
+    ("root", "", (0.0, 0.0, 0.4)),
+    *line("root", "tail1 tail2 tail3", (0.0, 0.3, 0.4), (0.0, 0.7, 0.43), (0.0, 1.1, 0.45)),
+    *line("root", "back chest skull", (0.0, -0.3, 0.4), (0.0, -0.9, 0.4), (0.0, -1.5, 0.43)),
+    *both(line("chest", "a b c", (0.07, -0.9, 0.38), (0.21, -0.9, 0.22), (0.52, -0.85, -0.1))),
+]
