@@ -129,8 +129,8 @@ def _hung(rig: Any, bone: str, outline: Outline, depth: float, look: Any, name: 
     shapes.hang(shapes.cutout(name or bone, outline, depth, look), rig, bone)
 
 
-def _disc(x: float, z: float, radius: float, count: int = 24) -> Outline:
-    turns = [2.0 * pi * i / count for i in range(count)]
+def _disc(x: float, z: float, radius: float) -> Outline:
+    turns = [2.0 * pi * i / 24 for i in range(24)]
     return [(x + radius * cos(turn), z + radius * sin(turn)) for turn in turns]
 
 

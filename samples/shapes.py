@@ -126,7 +126,7 @@ def tube(
     radius: Callable[[float], float],
     look: Look,
     blend: float,
-    rings: int = 4,
+    rings: int,
     sides: int = 14,
 ) -> bpy.types.Object:
     """Make a tube along connected bones and skin it to them.

@@ -85,7 +85,7 @@ def add(lines: Iterable[Line]) -> None:
             writer.writerow({**measured, "run": name})
 
 
-def with_table(page: str, rigs: Iterable[str] = ()) -> str:
+def with_table(page: str, rigs: Iterable[str]) -> str:
     """Return a page with its table as the runs have it.
 
     Args:

@@ -58,7 +58,7 @@ def knots(
     places: Sequence[int],
     errors_between: Callable[[int, int], Numbers],
     tolerance: float,
-    required: Iterable[int] = (),
+    required: Iterable[int],
 ) -> list[int]:
     """Return the frames that need keys.
 

@@ -376,7 +376,7 @@ def skeletons_by_name() -> dict[str, list[Skeleton]]:
     return by_name
 
 
-def have_skeletons_changed(armatures: Collection[bpy.types.ID] | None = None) -> bool:
+def have_skeletons_changed(armatures: Collection[bpy.types.ID] | None) -> bool:
     """Return whether names or rest poses of cached armatures have changed.
 
     Args:

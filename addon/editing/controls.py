@@ -140,7 +140,7 @@ def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
     return controls
 
 
-def control_name(bone: str, word: str, is_shared: bool = False) -> str:
+def control_name(bone: str, word: str, is_shared: bool) -> str:
     """Return the name of the control of a bone, which Blender can flip if it can flip the bone's.
 
     It is what an animator calls the bone, without what rigs add to names.

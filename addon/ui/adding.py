@@ -49,7 +49,7 @@ class Selection(NamedTuple):
     subtarget: str
 
 
-def selection_of(context: bpy.types.Context, others: str, active: str = TIP) -> Selection:
+def selection_of(context: bpy.types.Context, others: str, active: str) -> Selection:
     """Return what is selected: tips of chains, and their target.
 
     A bone above another one of these belongs to its chain. Importers leave the meshes of a

@@ -40,7 +40,7 @@ def draw_sentence(
         column.label(text=line, translate=False)
 
 
-def wrapped(sentence: str, context: bpy.types.Context, width: int = 0) -> list[str]:
+def wrapped(sentence: str, context: bpy.types.Context, width: int) -> list[str]:
     """Wrap a sentence to the region's width, or to one in pixels at a UI scale of 1."""
     scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
     blf.size(0, context.preferences.ui_styles[0].widget.points * scale)

@@ -99,6 +99,15 @@ def empty_file(addon: ModuleType, own_folder: str) -> None:
 
 
 @pytest.fixture
+def silent(empty_file: None, capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
+    """Whatever happens to the data, no handler breaks."""
+    yield
+    printed = "".join(capfd.readouterr())
+    assert "Traceback" not in printed
+    assert "could not" not in printed
+
+
+@pytest.fixture
 def evaluations(empty_file: None) -> Iterator[list[float]]:
     """What the driver of `rigs.watch` sees: one value for each evaluation of the pose."""
     seen: list[float] = []

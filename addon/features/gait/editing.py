@@ -94,7 +94,7 @@ class AddedGait(NamedTuple):
     notes: list[str]
 
 
-def add_gait(armature: bpy.types.Object, tips: Sequence[str] = ()) -> AddedGait:
+def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
     """Add a walk, and constraints for legs that have none.
 
     The body is the lowest bone that carries all legs and the rest, and can be moved. The legs of a

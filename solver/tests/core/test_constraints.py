@@ -15,6 +15,8 @@ from fabrik_solver.core.constraints import (
     CopyLocation,
     CopyRotation,
     LimitRotation,
+    LimitScale,
+    Range,
 )
 from fabrik_solver.core.vectors import quat_matrix, quat_unit, scale_columns
 
@@ -84,6 +86,17 @@ def test_a_pose_is_that_of_its_bones_one_after_the_other(rests, world, first, se
     assert set(asked) == {0}
 
 
+@given(bones, frames, turns, places)
+def test_the_first_bone_may_have_constraints(rest, world, turn, at) -> None:
+    """As the root of the armature it has no parent."""
+    own, source = BoneOf(0, rest, WHOLE, -1), BoneOf(1, rest, WHOLE, -1)
+    copy = BoneConstraint(CopyLocation(ALL, PLAIN, False), "WORLD", source, "WORLD")
+    known: dict[int, Frame] = {1: (WHOLE[0], at)}
+    followed = {0: ConstrainedBone(own, Local((0.0, 0.0, 0.0), turn), [copy])}
+    axes, head = ConstrainedPose(followed, known, world, lambda _: WHOLE).frame(0)
+    assert near((axes, head), (bone_frame(rest, Local((0.0, 0.0, 0.0), turn), WHOLE)[0], at))
+
+
 @given(bones, frames)
 def test_what_has_zero_scale_is_left_out(bone, parent) -> None:
     flat = (scale_columns(WHOLE[0], (0.0, 0.0, 0.0)), (0.0, 0.0, 0.0))
@@ -91,3 +104,12 @@ def test_what_has_zero_scale_is_left_out(bone, parent) -> None:
     copy = CopyLocation(ALL, PLAIN, False)
     for space in ("WORLD", "LOCAL"):
         assert spaces.constrained(copy, space, parent, WHOLE) == parent
+
+
+@given(frames, st.tuples(*[st.floats(0.1, 3.0)] * 3))
+def test_a_limited_scale_has_these_lengths_along_the_same_axes(own, wanted) -> None:
+    axes, at = LimitScale(Range(wanted, wanted)).apply(own, WHOLE)
+    assert at == own[1]
+    for i in range(3):
+        size = dist(own[0][i::3], (0.0, 0.0, 0.0))
+        assert dist(axes[i::3], [x * wanted[i] / size for x in own[0][i::3]]) < 1e-9

@@ -280,3 +280,12 @@ def test_no_jump_along_a_random_path_of_a_bent_chain() -> None:
             return answer(joints, target).joints  # noqa: B023
 
         assert_no_jump(path)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_chain_without_length_stays_at_its_root(solver: str) -> None:
+    root = (1.0, -2.0, 3.0)
+    for target, state in ((root, "REACHED"), ((2.0, 0.0, 1.0), "OUT_OF_REACH")):
+        solution = solve(Chain((root,) * 3), Goal(target), solver)
+        assert solution.joints == (root,) * 3
+        assert (solution.state, solution.residual) == (state, math.dist(root, target))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from math import pi
+from math import dist, pi
 
 import bpy
 import pytest
@@ -12,7 +12,7 @@ from mathutils import Euler, Quaternion, Vector
 from rigs import activate, add_constraint, go, make_armature, make_chain, make_empty, update
 
 from addon.blender.errors import ProblemError
-from addon.blender.precision import rounding_of
+from addon.blender.precision import chain_rounding, rounding_of
 from addon.blender.skeleton import Point
 from addon.features.fk_ik.snap import ROUNDED, SnapResult
 from addon.features.fk_ik.span import Span
@@ -139,6 +139,17 @@ def test_what_is_rounded_is_in_measure_with_the_numbers(size) -> None:
     found = rounding_of(bpy.context.evaluated_depsgraph_get(), Point(empty))
     assert 1e-8 * size < found.place < 2e-6 * size
     assert 1e-8 < found.turn < 1e-5
+
+
+def test_a_hand_that_copies_a_rotation_adds_what_its_tip_is_off_by(empty_file) -> None:
+    empty = make_empty(location=(0.0, 0.3, 1.9))
+    update()
+    depsgraph, joints = bpy.context.evaluated_depsgraph_get(), ((0, 0, 0), (0, 0.2, 1), (0, 0, 2))
+    plain, oriented = (
+        chain_rounding(depsgraph, [Point(empty)], joints, has_hand) for has_hand in (False, True)
+    )
+    turn = rounding_of(depsgraph, Point(empty)).turn
+    assert oriented - plain == pytest.approx(turn * dist(*joints[1:]))
 
 
 def test_what_is_locked_may_be_off_by_the_rounding_of_what_it_hangs_on(empty_file) -> None:

@@ -19,10 +19,10 @@ from addon.settings.properties import ends_of
 DOWN = (0.0, 0.0, -1.0)
 
 
-def make_plane(name: str = "Plane", size: float = 10.0, z: float = 0.0) -> bpy.types.Object:
+def make_plane(name: str = "Plane", z: float = 0.0) -> bpy.types.Object:
     """Make a square of two triangles around the origin, with its face up."""
     mesh = bpy.data.meshes.new(name)
-    corners = [(-size, -size, z), (size, -size, z), (size, size, z), (-size, size, z)]
+    corners = [(-10, -10, z), (10, -10, z), (10, 10, z), (-10, 10, z)]
     mesh.from_pydata(corners, [], [(0, 1, 2, 3)])
     return link(bpy.data.objects.new(name, mesh))
 

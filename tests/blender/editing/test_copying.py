@@ -9,6 +9,7 @@ from typing import Any
 import bpy
 import pytest
 from mathutils import Matrix, Quaternion, Vector
+from operating import select_bones
 from rigs import (
     activate,
     add_constraint,
@@ -33,8 +34,7 @@ def pose_mode(rig: bpy.types.Object, *selected: str) -> None:
     """Enter Pose Mode with some bones selected; the last one is the active one."""
     activate(rig)
     bpy.ops.object.mode_set(mode="POSE")
-    for bone in rig.pose.bones:
-        (bone if hasattr(bone, "select") else bone.bone).select = bone.name in selected
+    select_bones(rig, *selected)
     rig.data.bones.active = rig.data.bones[selected[-1]] if selected else None
 
 
@@ -74,11 +74,11 @@ def shown(rig: bpy.types.Object) -> dict[str, Matrix]:
     return {bone.name: bone.matrix.copy() for bone in evaluated(rig).pose.bones}
 
 
-def asymmetry(rig: bpy.types.Object, sides: tuple[str, ...] = ("Upper", "Lower", "Hand")) -> float:
+def asymmetry(rig: bpy.types.Object) -> float:
     """Return how far the right limb is from the mirror image of the left, turns included."""
     found = shown(rig)
     worst = 0.0
-    for name in sides:
+    for name in ("Upper", "Lower", "Hand"):
         left, right = (f"{name}.{side}" for side in "LR")
         rests = [rig.data.bones[one].matrix_local.to_3x3() for one in (left, right)]
         axes = rests[1].transposed() @ MIRROR @ rests[0]
@@ -390,10 +390,8 @@ def test_a_constraint_is_copied_to_bones_of_another_armature() -> None:
     activate(rig)
     other.select_set(True)
     bpy.ops.object.mode_set(mode="POSE")
-    for one in (rig, other):
-        for bone in one.pose.bones:
-            wanted = (one, bone.name) in ((rig, "B1"), (other, "B2"))
-            (bone if hasattr(bone, "select") else bone.bone).select = wanted
+    select_bones(rig, "B1")
+    select_bones(other, "B2")
     bpy.ops.fabrik.constraint_copy()
     update()
     assert len(rig.fabrik.constraints) == 1

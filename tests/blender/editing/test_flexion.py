@@ -9,19 +9,20 @@ from typing import Any
 import bpy
 import pytest
 from mathutils import Euler, Vector
+from operating import click_bones
 from rigs import activate, add_constraint, evaluated, go, link, make_armature, make_empty, update
 
 FRAMES = 61
 """The frames of the strides of `make_capture`."""
 
 
-def make_leg(bend: float = 0.0, side: float = 0.0) -> bpy.types.Object:
+def make_leg(bend: float = 0.0) -> bpy.types.Object:
     """Make a leg along −Z below hips; its knee is off the line by ``bend`` along −Y."""
     return make_armature(
         {
             "Hips": ((0, 0, 2), (0, 0, 2.4), ""),
-            "Thigh": ((0, 0, 2), (side, -bend, 1), "Hips"),
-            "Shin": ((side, -bend, 1), (0, 0, 0), "Thigh"),
+            "Thigh": ((0, 0, 2), (0, -bend, 1), "Hips"),
+            "Shin": ((0, -bend, 1), (0, 0, 0), "Thigh"),
             "Foot": ((0, 0, 0), (0, -0.3, 0), "Shin"),
         }
     )
@@ -114,7 +115,7 @@ def test_adding_a_constraint_keeps_what_a_clip_tells(empty_file) -> None:
     rig = make_leg()
     axis = Vector(toward(rig, Vector((0, -1, 0))))
     key_turns(rig, "Shin", [tuple(axis * angle) for angle in (0.0, 0.6, 1.0)])
-    select(rig, "Shin")
+    click_bones(rig, "Shin")
     assert bpy.ops.fabrik.constraint_add(chain_count=2) == {"FINISHED"}
     assert Vector(rig.data.bones["Shin"].fabrik_flexion).angle(axis) < 1e-3
     assert not any(rig.data.bones["Thigh"].fabrik_flexion)
@@ -122,18 +123,9 @@ def test_adding_a_constraint_keeps_what_a_clip_tells(empty_file) -> None:
 
 def test_a_bent_rest_pose_needs_nothing_to_be_kept(empty_file) -> None:
     rig = make_leg(bend=0.2)
-    select(rig, "Shin")
+    click_bones(rig, "Shin")
     assert bpy.ops.fabrik.constraint_add(chain_count=2) == {"FINISHED"}
     assert not any(rig.data.bones["Shin"].fabrik_flexion)
-
-
-def select(rig: bpy.types.Object, bone: str) -> None:
-    activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
-    for posed in rig.pose.bones:
-        owner = posed if hasattr(posed, "select") else posed.bone
-        owner.select = posed.name == bone
-    rig.data.bones.active = rig.data.bones[bone]
 
 
 @pytest.mark.parametrize("bend", [0.15, 0.004])
@@ -142,7 +134,7 @@ def test_a_limb_that_is_added_can_bend_to_the_other_side(empty_file, bend: float
     rig = make_leg(bend)
     rig.data.bones["Shin"].fabrik_flexion = toward(rig, Vector((0, -1, 0)))
     before = evaluated(rig).pose.bones["Shin"].head.copy()
-    select(rig, "Foot")
+    click_bones(rig, "Foot")
     options = {"controls": "EMPTY", "use_hinges": False, "use_pole": False}
     assert bpy.ops.fabrik.limb_add(bend="FLIPPED", **options) == {"FINISHED"}
     assert front(rig).y > 0.98
@@ -159,7 +151,7 @@ def test_a_limb_that_cannot_be_added_changes_nothing(empty_file) -> None:
     key_turns(rig, "Shin", [tuple(axis * angle) for angle in (0.0, 0.6, 1.0)])
     con = rig.pose.bones["Shin"].constraints.new("COPY_ROTATION")
     con.target = make_empty("Other")
-    select(rig, "Foot")
+    click_bones(rig, "Foot")
     with pytest.raises(RuntimeError, match="is posed by its constraint"):
         bpy.ops.fabrik.limb_add(bend="FLIPPED")
     assert not any(rig.data.bones["Shin"].fabrik_flexion)
@@ -240,7 +232,7 @@ def accelerations(places: list[Vector]) -> list[float]:
 
 def add_feet(rig: bpy.types.Object, with_poles: bool) -> None:
     for side in "LR":
-        select(rig, f"Foot.{side}")
+        click_bones(rig, f"Foot.{side}")
         assert bpy.ops.fabrik.constraint_add(chain_count=3) == {"FINISHED"}
         item = rig.fabrik.constraints[-1]
         item.use_tail, item.chain_count, item.solver, item.use_rotation = False, 2, "TWO_BONE", True
@@ -374,7 +366,7 @@ def test_the_mirror_image_of_a_limb_bends_to_the_mirrored_side(empty_file) -> No
     out = Vector((0.8, -0.6, 0.0))
     along = (left.tail_local - left.head_local).normalized()
     left.fabrik_flexion = left.matrix_local.to_3x3().inverted() @ out.cross(along)
-    select(rig, "Shin.L")
+    click_bones(rig, "Shin.L")
     rig.fabrik.active_index = 0
     assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
     target.location.z = 0.4
@@ -390,7 +382,7 @@ def test_the_mirror_image_of_a_limb_bends_to_the_mirrored_side(empty_file) -> No
 def test_a_copied_constraint_bends_as_one_that_is_added(empty_file) -> None:
     rig = make_capture()
     add_constraint(rig, "Shin.L", make_empty(), chain_count=2, name="Shin.L")
-    select(rig, "Shin.R")
+    click_bones(rig, "Shin.R")
     rig.fabrik.active_index = 0
     assert bpy.ops.fabrik.constraint_copy() == {"FINISHED"}
     assert flexion(rig, "Shin.R").source == "SET" and front(rig, "Shin.R").y < -0.99
@@ -414,7 +406,7 @@ def test_a_converted_limb_bends_as_one_that_is_added(empty_file, turn: float) ->
     straighten(rig, turn)
     targets = add_native(rig)
     before = evaluated(rig).pose.bones["Shin.L"].head.copy()
-    select(rig, "Shin.L")
+    click_bones(rig, "Shin.L")
     assert bpy.ops.fabrik.convert_from_blender(which="ALL") == {"FINISHED"}
     update()
     assert (evaluated(rig).pose.bones["Shin.L"].head - before).length < 1e-5
@@ -435,7 +427,7 @@ def test_converting_decides_nothing_that_would_move_a_limb(empty_file) -> None:
     update()
     before = {side: evaluated(rig).pose.bones[f"Shin.{side}"].head.copy() for side in "LR"}
     assert bulge(rig, "L").y > 0.15
-    select(rig, "Shin.L")
+    click_bones(rig, "Shin.L")
     fk = rig.pose.bones["Shin.L"].rotation_quaternion.copy()
     assert bpy.ops.fabrik.convert_from_blender(which="ALL") == {"FINISHED"}
     update()
@@ -449,7 +441,7 @@ def test_what_was_found_for_a_constraint_that_is_gone_does_not_bend_a_new_one(em
     rig = make_leg()
     axis = Vector(toward(rig, Vector((0, -1, 0))))
     key_turns(rig, "Shin", [tuple(axis * angle) for angle in (0.0, 0.6, 1.0)])
-    select(rig, "Shin")
+    click_bones(rig, "Shin")
     assert bpy.ops.fabrik.constraint_add(chain_count=2) == {"FINISHED"}
     rig.fabrik.constraints.clear()
     key_turns(rig, "Shin", [tuple(axis * -angle) for angle in (0.0, 0.6, 1.0)])
@@ -476,7 +468,7 @@ def test_an_operation_recognizes_the_character_once(
     monkeypatch.setattr(
         character, "_looked_at", lambda ob, axes: asked.append(ob.name) or recognize(ob, axes)
     )
-    select(rig, "Foot.L")
+    click_bones(rig, "Foot.L")
     options = {"controls": "EMPTY", "use_pole": False, "use_both_sides": True}
     assert bpy.ops.fabrik.limb_add(**options) == {"FINISHED"}
     assert len(rig.fabrik.constraints) == 2 and front(rig, "Shin.R").y < -0.99

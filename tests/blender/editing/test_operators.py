@@ -30,9 +30,9 @@ from rigs import (
 ARM = ((0, 0, 4), (0.4, 0.1, 2.5), (0, 0, 1), (0, 0, 0.5))
 
 
-def pose_arm(mode: str = "QUATERNION") -> bpy.types.Object:
+def pose_arm() -> bpy.types.Object:
     """Make a posed arm of two bones B0 and B1 in Pose Mode, with B1 as the active bone."""
-    rig = make_chain(2, "Arm", ARM, mode)
+    rig = make_chain(2, "Arm", ARM)
     rig.pose.bones["B1"].matrix_basis = (
         rig.pose.bones["B1"].matrix_basis
         @ Vector((0.6, 0, 0.2)).to_track_quat().to_matrix().to_4x4()

@@ -10,7 +10,7 @@ import bpy
 import pytest
 from humans import make_human
 from mathutils import Matrix, Vector
-from operating import enter_pose_mode, select_bone
+from operating import click_bones, enter_pose_mode
 from rigs import link, update
 
 pytestmark = pytest.mark.usefixtures("empty_file")
@@ -25,10 +25,7 @@ those of the active one."""
 
 def add(rig: Any, bone: str, **options: object) -> Any:
     """Add IK to the limb of a bone, and return its constraint."""
-    enter_pose_mode(rig)
-    for one in rig.pose.bones:
-        select_bone(rig, one.name, one.name == bone)
-    rig.data.bones.active = rig.data.bones[bone]
+    click_bones(rig, bone)
     assert bpy.ops.fabrik.limb_add(**options) == {"FINISHED"}
     update()
     return rig.fabrik.constraints[rig.fabrik.active_index]

@@ -12,7 +12,7 @@ from typing import Any
 import bpy
 import pytest
 from mathutils import Vector
-from operating import click_bone, enter_pose_mode, refuses, select_bone
+from operating import click_bones, enter_pose_mode, refuses, select_bone
 from rigs import evaluated, make_armature, make_chain, make_empty, update
 
 pytestmark = pytest.mark.usefixtures("empty_file")
@@ -48,13 +48,6 @@ def make_face() -> Any:
     return rig
 
 
-def click(rig: Any, *names: str) -> None:
-    """Select bones, the first one active."""
-    for bone in rig.pose.bones:
-        select_bone(rig, bone.name, bone.name in names)
-    click_bone(rig, names[0])
-
-
 def tips(rig: Any) -> list[str]:
     return [item.bone for item in rig.fabrik.constraints]
 
@@ -65,7 +58,7 @@ def selected() -> list[str]:
 
 def test_two_eyes_look_at_one_new_control() -> None:
     rig = make_face()
-    click(rig, "Eye.L", "Eye.R")
+    click_bones(rig, "Eye.L", "Eye.R")
     gaze = [evaluated(rig).pose.bones[f"Eye.{side}"].matrix.copy() for side in "LR"]
 
     assert press("look_add") == {"FINISHED"}
@@ -101,7 +94,7 @@ def test_eyes_that_look_apart_get_a_control_each() -> None:
         }
     )
     enter_pose_mode(rig)
-    click(rig, "Eye.R", "Eye.L")
+    click_bones(rig, "Eye.R", "Eye.L")
     press("look_add")
     assert tips(rig) == ["Eye.R", "Eye.L"]
     assert [item.subtarget for item in rig.fabrik.constraints] == ["Eye Look.R", "Eye Look.L"]
@@ -112,7 +105,7 @@ def test_eyes_that_look_apart_get_a_control_each() -> None:
 def test_what_is_made_is_a_control_bone_that_is_selected(operator: str) -> None:
     rig = make_chain(4)
     enter_pose_mode(rig)
-    click(rig, "B3")
+    click_bones(rig, "B3")
     assert press(operator) == {"FINISHED"}
     (item,) = rig.fabrik.constraints
     assert item.target == rig and item.subtarget.startswith("B3 ")
@@ -126,7 +119,7 @@ def test_what_is_made_is_a_control_bone_that_is_selected(operator: str) -> None:
 def test_a_script_gets_an_empty_unless_it_asks_for_a_bone(operator: str) -> None:
     rig = make_chain(4)
     enter_pose_mode(rig)
-    click(rig, "B3")
+    click_bones(rig, "B3")
     assert getattr(bpy.ops.fabrik, operator)() == {"FINISHED"}
     assert rig.fabrik.constraints[0].target.type == "EMPTY"
     assert selected() == ["B3"]
@@ -154,7 +147,7 @@ def test_the_interface_makes_bones_where_it_can(
 
     rig = make_chain(3)
     enter_pose_mode(rig)
-    click(rig, "B2")
+    click_bones(rig, "B2")
     assert Pressed().invoke(bpy.context, None) == {"FINISHED"}
     assert made == ["EMPTY" if chosen or is_linked else "BONE"]
 
@@ -162,7 +155,7 @@ def test_the_interface_makes_bones_where_it_can(
 @pytest.mark.parametrize("operator", [*OPERATORS, "wave_add"])
 def test_each_selected_bone_gets_one(operator: str) -> None:
     rig = make_face()
-    click(rig, "Tail3.L", "Tail2.R")
+    click_bones(rig, "Tail3.L", "Tail2.R")
     assert press(operator) == {"FINISHED"}
     assert tips(rig) == ["Tail3.L", "Tail2.R"]
     assert rig.fabrik.active_index == 0
@@ -178,7 +171,7 @@ def test_each_selected_bone_gets_one(operator: str) -> None:
 
 def test_each_gets_the_chain_of_its_own_limb() -> None:
     rig = make_face()
-    click(rig, "Tail3.L", "Tail2.R")
+    click_bones(rig, "Tail3.L", "Tail2.R")
     press("constraint_add")
     assert [item.chain_count for item in rig.fabrik.constraints] == [3, 2]
     assert [item.solver for item in rig.fabrik.constraints] == ["FABRIK", "TWO_BONE"]
@@ -186,7 +179,7 @@ def test_each_gets_the_chain_of_its_own_limb() -> None:
 
 def test_a_line_of_selected_bones_is_one_chain() -> None:
     rig = make_face()
-    click(rig, "Tail.L", "Tail2.L", "Tail3.L")
+    click_bones(rig, "Tail.L", "Tail2.L", "Tail3.L")
     press("constraint_add")
     assert tips(rig) == ["Tail3.L"]
 
@@ -196,7 +189,7 @@ def test_a_selected_object_is_the_target_of_all(operator: str) -> None:
     target = make_empty(location=(0, 1, 1.5))
     rig = make_face()
     target.select_set(True)
-    click(rig, "Tail3.L", "Tail2.R")
+    click_bones(rig, "Tail3.L", "Tail2.R")
     press(operator)
     assert {item.target for item in rig.fabrik.constraints} == {target}
     assert sorted(selected()) == ["Tail2.R", "Tail3.L"], "nothing was made"
@@ -208,7 +201,7 @@ def test_a_bone_of_another_armature_is_the_target_of_all(operator: str) -> None:
     rig = make_face()
     bpy.ops.object.mode_set(mode="OBJECT")
     enter_pose_mode(rig, other)
-    click(rig, "Tail3.L", "Tail2.R")
+    click_bones(rig, "Tail3.L", "Tail2.R")
     select_bone(other, "B0")
     press(operator)
     ends = {(item.target.name, item.subtarget) for item in rig.fabrik.constraints}
@@ -231,7 +224,7 @@ def held(rig: Any) -> str:
 def test_a_selected_control_is_the_target(control: Callable[[Any], str], active: int) -> None:
     rig = make_face()
     names = ["Tail3.L", control(rig)]
-    click(rig, names[active], names[1 - active])
+    click_bones(rig, names[active], names[1 - active])
     press("constraint_add")
     (item,) = rig.fabrik.constraints
     assert (item.bone, item.target, item.subtarget) == ("Tail3.L", rig, names[1])
@@ -241,18 +234,18 @@ def test_controls_among_themselves_get_one_each() -> None:
     rig = make_face()
     for name in ("Eye.L", "Eye.R"):
         rig.data.bones[name].use_deform = False
-    click(rig, "Eye.L", "Eye.R")
+    click_bones(rig, "Eye.L", "Eye.R")
     press("look_add")
     assert tips(rig) == ["Eye.L", "Eye.R"]
 
 
 def test_what_the_other_bones_are_is_a_choice_in_the_redo_panel() -> None:
     rig = make_face()
-    click(rig, "Tail3.L", "Eye.L")
+    click_bones(rig, "Tail3.L", "Eye.L")
     press("constraint_add", others="TARGET")
     (item,) = rig.fabrik.constraints
     assert (item.bone, item.subtarget) == ("Tail3.L", "Eye.L")
-    click(rig, "Tail2.R", "Control")
+    click_bones(rig, "Tail2.R", "Control")
     press("look_add", others="EACH")
     assert tips(rig)[1:] == ["Tail2.R", "Control"]
 
@@ -262,7 +255,7 @@ def test_what_breaks_off_leaves_nothing_behind() -> None:
     rig.pose.bones["Eye.R"].scale = (1, 0, 1)
     update()
     bones, objects = rig.data.bones.keys(), bpy.data.objects.keys()
-    click(rig, "Eye.L", "Eye.R")
+    click_bones(rig, "Eye.L", "Eye.R")
     refuses(bpy.ops.fabrik.look_add, saying="zero scale axis")
     assert not rig.fabrik.constraints
     target = make_empty()
@@ -280,7 +273,7 @@ def test_a_pole_is_a_control_bone_that_is_selected() -> None:
     target = make_empty(location=(0, 1, 1.5))
     rig = make_face()
     target.select_set(True)
-    click(rig, "Tail3.L")
+    click_bones(rig, "Tail3.L")
     press("constraint_add")
     before = evaluated(rig).pose.bones["Tail2.L"].head.copy()
     press("pole_add")
@@ -293,7 +286,7 @@ def test_a_pole_is_a_control_bone_that_is_selected() -> None:
 
 def test_undo_takes_the_control_away() -> None:
     rig = make_face()
-    click(rig, "Eye.L", "Eye.R")
+    click_bones(rig, "Eye.L", "Eye.R")
     bpy.ops.ed.undo_push(message="before")
     bpy.ops.fabrik.look_add("EXEC_DEFAULT", True, controls="BONE")
     bpy.ops.ed.undo()
@@ -320,14 +313,14 @@ def make_parts(rig: Any) -> list[Any]:
 def test_meshes_of_the_character_that_its_importer_selected_are_no_targets(operator: str) -> None:
     rig = make_face()
     make_parts(rig)
-    click(rig, "Tail3.L")
+    click_bones(rig, "Tail3.L")
     assert press(operator) == {"FINISHED"}
     assert [item.target for item in rig.fabrik.constraints] == [rig]
 
     rig.fabrik.constraints.clear()
     ball = make_empty("Ball", (0, -2, 1.5))
     ball.select_set(True)
-    click(rig, "Head")
+    click_bones(rig, "Head")
     assert press(operator) == {"FINISHED"}
     assert [item.target for item in rig.fabrik.constraints] == [ball]
 
@@ -337,6 +330,6 @@ def test_one_thing_that_the_character_carries_is_a_target() -> None:
     *others, carried = make_parts(rig)
     for part in others[1:]:
         part.select_set(False)
-    click(rig, "Head")
+    click_bones(rig, "Head")
     assert press("look_add") == {"FINISHED"}
     assert [item.target for item in rig.fabrik.constraints] == [carried]

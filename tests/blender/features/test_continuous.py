@@ -46,9 +46,9 @@ def keyed(target, rng, places):
     return target
 
 
-def limited_chain(seed=66, **settings):
+def limited_chain(**settings):
     """A chain with limits that jumps along this way of its target where each frame is alone."""
-    rng = random.Random(seed)
+    rng = random.Random(66)
     rig = make_chain(4)
     for i, bone in enumerate(rig.pose.bones):
         limit(bone, "HINGE" if i % 2 else "CONE")

@@ -17,6 +17,7 @@ from rigs import (
     go,
     link,
     make_empty,
+    make_linear,
     pose_bits,
     shown_bones,
     tip_world,
@@ -26,14 +27,6 @@ from shapes import make_terrain
 from spiders import key_body, make_floor, make_spider, select
 
 pytestmark = pytest.mark.newest
-
-
-def make_linear(rig: bpy.types.Object) -> None:
-    from rigs import curves
-
-    for curve in curves(rig):
-        for point in curve.keyframe_points:
-            point.interpolation = "LINEAR"
 
 
 def walk(rig: bpy.types.Object, speed: float, frames: int = 60) -> bpy.types.PropertyGroup:

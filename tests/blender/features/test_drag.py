@@ -9,6 +9,7 @@ from pathlib import Path
 import bpy
 import pytest
 from mathutils import Matrix, Vector
+from operating import select_bone, select_bones
 from rigs import (
     activate,
     add_constraint,
@@ -150,15 +151,11 @@ def test_a_bone_as_target_moves_in_world_space(is_own: bool, is_local: bool) -> 
     add_constraint(rig, "B1", other, subtarget="Hand")
     update()
     before = tip_world(other, "Hand", use_tail=False)
-    drag_by_headless(rig, "B0")
-    assert (tip_world(other, "Hand", use_tail=False) - before - WAY).length < 1e-5
-
-
-def drag_by_headless(rig: bpy.types.Object, bone: str, way: Vector = WAY) -> None:
-    held = drag.begin(rig, bone)
-    held.move_by(tuple(way))
+    held = drag.begin(rig, "B0")
+    held.move_by(tuple(WAY))
     held.confirm()
     update()
+    assert (tip_world(other, "Hand", use_tail=False) - before - WAY).length < 1e-5
 
 
 def test_with_an_offset_the_tip_moves_as_the_mouse_does_and_is_what_is_held() -> None:
@@ -302,8 +299,7 @@ def test_the_chain_begins_at_the_topmost_selected_bone() -> None:
 def test_the_operator_knows_the_selected_root() -> None:
     rig = make_chain(6)
     pose_mode(rig)
-    for bone in rig.pose.bones:
-        select(rig, bone.name, bone.name == "B3")
+    select_bones(rig, "B3")
     rest = channels_bits(rig)
     drag_by(rig, "B4")
     assert rig.pose.bones["B2"].rotation_quaternion[:] == (1, 0, 0, 0)
@@ -731,21 +727,15 @@ def test_outside_pose_mode_the_operator_says_what_to_do() -> None:
 # Selection
 
 
-def select(rig: bpy.types.Object, name: str, on: bool) -> None:
-    bone = rig.pose.bones[name]
-    (bone if hasattr(bone, "select") else bone.bone).select = on
-
-
 def test_the_selection_is_given_back() -> None:
     rig, target = reaching(4)
-    for bone in rig.pose.bones:
-        select(rig, bone.name, bone.name in ("B1", "B3"))
+    select_bones(rig, "B1", "B3")
     rig.data.bones.active = rig.data.bones["B3"]
     kept = PoseSelection(bpy.context)
     assert kept.selected_bones(rig) == {"B1", "B3"}
     kept.clear_bones()
     assert not bpy.context.selected_pose_bones
-    select(rig, "B0", True)
+    select_bone(rig, "B0")
     rig.data.bones.active = rig.data.bones["B0"]
     target.select_set(True)
     bpy.context.view_layer.objects.active = target

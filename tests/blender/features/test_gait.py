@@ -24,6 +24,7 @@ from rigs import (
     go,
     link,
     make_armature,
+    make_linear,
     pose_bits,
     shown_bits,
     shown_bones,
@@ -31,14 +32,6 @@ from rigs import (
     update,
 )
 from spiders import END, key_body, make_floor, make_spider, select, terrain, tips, walk
-
-
-def make_linear(rig: bpy.types.Object) -> None:
-    from rigs import curves
-
-    for curve in curves(rig):
-        for point in curve.keyframe_points:
-            point.interpolation = "LINEAR"
 
 
 def simulate() -> None:

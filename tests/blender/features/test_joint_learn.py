@@ -10,6 +10,7 @@ import bpy
 import pytest
 from hinges import KEPT, PLACES, assert_in_hinge, hinge_angle, swing_and_twist
 from mathutils import Euler, Quaternion, Vector
+from operating import select_bones
 from rigs import activate, add_constraint, as_strip, go, make_chain, make_empty, update
 
 MARGIN = radians(5)
@@ -25,10 +26,8 @@ def rig(empty_file: None) -> bpy.types.Object:
 
 
 def select(rig: bpy.types.Object, *names: str) -> None:
-    """Select bones, the last of them active; in 5.0 that moved to the pose bones."""
-    for bone in rig.pose.bones:
-        owner = bone if hasattr(bone, "select") else bone.bone
-        owner.select = bone.name in names
+    """Select bones, the last of them active."""
+    select_bones(rig, *names)
     rig.data.bones.active = rig.data.bones[names[-1]] if names else None
 
 

@@ -15,25 +15,16 @@ from downloaded import LEFT as L
 from downloaded import make_mixamo
 from humans import make_human
 from mathutils import Matrix, Vector
-from operating import enter_pose_mode, refuses, select_bone
+from operating import click_bones, refuses
 from rigs import evaluated, make_armature, make_chain, make_empty, update
 from spiders import make_spider
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
 
-def click(rig: Any, *names: str) -> None:
-    """Select bones, and make the first one active, in Pose Mode."""
-    if rig.mode != "POSE":
-        enter_pose_mode(rig)
-    for bone in rig.pose.bones:
-        select_bone(rig, bone.name, bone.name in names)
-    rig.data.bones.active = rig.data.bones[names[0]]
-
-
 def add(rig: Any, *names: str, **options: object) -> Any:
     """Click bones and add IK to their limbs; return the constraints."""
-    click(rig, *names)
+    click_bones(rig, *names)
     assert bpy.ops.fabrik.limb_add(**{"use_both_sides": False, **options}) == {"FINISHED"}
     update()
     return rig.fabrik.constraints
@@ -94,12 +85,12 @@ def test_the_leg_of_a_spider_reaches_with_its_tip() -> None:
 
 def test_what_is_no_limb_is_refused() -> None:
     rig = make_mixamo()
-    click(rig, "mixamorig:Hips")
+    click_bones(rig, "mixamorig:Hips")
     refuses(bpy.ops.fabrik.limb_add, saying="“mixamorig:Hips” is not part of a limb: click a hand")
     add(rig, f"{L}Hand")
-    click(rig, f"{L}ForeArm")
+    click_bones(rig, f"{L}ForeArm")
     refuses(bpy.ops.fabrik.limb_add, saying="“mixamorig:LeftHand” already has the constraint")
-    click(rig, "mixamorig:RightHand")
+    click_bones(rig, "mixamorig:RightHand")
     native = rig.pose.bones["mixamorig:RightForeArm"].constraints.new("IK")
     native.target = make_empty()
     refuses(
@@ -213,7 +204,7 @@ def test_the_options_are_in_the_redo_panel() -> None:
     assert (item.chain_count, item.target.name) == (3, "forearm.L Target")
     add(rig, "foot.L", use_hinges=False, controls="EMPTY")
     assert rig.pose.bones["shin.L"].fabrik_joint.limit_type == "NONE"
-    click(rig, "foot.R")
+    click_bones(rig, "foot.R")
     refuses(bpy.ops.fabrik.limb_add, saying="has only 4 bones up to the root", chain_count=9)
     assert len(rig.fabrik.constraints) == 2
     operator = bpy.ops.fabrik.limb_add.get_rna_type()
@@ -223,7 +214,7 @@ def test_the_options_are_in_the_redo_panel() -> None:
 
 def test_undo_takes_all_of_it_back() -> None:
     rig = make_human(False)
-    click(rig, "hand.L")
+    click_bones(rig, "hand.L")
     bpy.ops.ed.undo_push(message="before")
     before = (len(rig.data.bones), bpy.data.objects.keys())
     bpy.ops.fabrik.limb_add("EXEC_DEFAULT", True, use_both_sides=True)
@@ -245,7 +236,7 @@ def test_what_breaks_off_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) 
     rig = make_human(False)
     before = (rig.data.bones.keys(), bpy.data.objects.keys())
     monkeypatch.setattr(limb_adding, "use_bones", broken)
-    click(rig, "hand.L")
+    click_bones(rig, "hand.L")
     refuses(bpy.ops.fabrik.limb_add, saying="broken here", use_both_sides=True)
     assert (rig.data.bones.keys(), bpy.data.objects.keys()) == before
     assert not rig.fabrik.constraints
@@ -257,7 +248,7 @@ def test_the_overlay_shows_chain_target_and_pole_of_both_sides_at_once() -> None
     from addon.features.overlay.chains import shown_chains
 
     rig = make_human(False)
-    click(rig, "hand.L")
+    click_bones(rig, "hand.L")
     bpy.ops.fabrik.limb_add(use_both_sides=True)
     shown = shown_chains(bpy.context.view_layer)
     assert sorted(chain.name for chain in shown) == ["hand.L", "hand.R"]
@@ -284,18 +275,18 @@ def test_remove_ik_means_every_ik_of_the_selected_bones() -> None:
     rig.animation_data_create()
     rig.keyframe_insert("fabrik.constraints[3].influence", frame=1)
     kept = rig.fabrik.constraints[3].bone
-    click(rig, "hand.L", "thigh.L", "hand IK.R", "head")
+    click_bones(rig, "hand.L", "thigh.L", "hand IK.R", "head")
     assert bpy.ops.fabrik.ik_clear() == {"FINISHED"}
     assert [item.bone for item in rig.fabrik.constraints] == [kept]
     assert not rig.pose.bones["head"].constraints
-    click(rig, "spine")
+    click_bones(rig, "spine")
     refuses(bpy.ops.fabrik.ik_clear, saying="Select bones with FABRIK IK in Pose Mode")
 
 
 def test_blenders_own_remove_ik_leaves_ours() -> None:
     rig = make_human(False)
     add(rig, "hand.L")
-    click(rig, "hand.L", "forearm.L")
+    click_bones(rig, "hand.L", "forearm.L")
     bpy.ops.pose.ik_clear()
     assert len(rig.fabrik.constraints) == 1
 

@@ -16,7 +16,7 @@ from downloaded import make_mixamo
 from generated import generated_rig
 from humans import make_human
 from mathutils import Matrix, Vector
-from operating import enter_pose_mode, refuses, select_bone
+from operating import click_bones, refuses
 from rigs import activate, evaluated, make_armature, update
 
 pytestmark = pytest.mark.usefixtures("empty_file")
@@ -30,18 +30,9 @@ def still(rig: Any) -> None:
     update()
 
 
-def click(rig: Any, *names: str) -> None:
-    """Select bones, and make the first one active, in Pose Mode."""
-    if rig.mode != "POSE":
-        enter_pose_mode(rig)
-    for bone in rig.pose.bones:
-        select_bone(rig, bone.name, bone.name in names)
-    rig.data.bones.active = rig.data.bones[names[0]]
-
-
 def add(rig: Any, *names: str, **options: object) -> Any:
     """Click bones and add IK to their limbs; return the constraints."""
-    click(rig, *names)
+    click_bones(rig, *names)
     assert bpy.ops.fabrik.limb_add(**options) == {"FINISHED"}
     update()
     return rig.fabrik.constraints
@@ -113,7 +104,7 @@ def test_a_finger_of_a_hand_without_an_arm_means_itself() -> None:
     rig = make_armature(bones, "Hand")
     assert meant(rig, "index_1") == ["index_0", "index_1", "index_2"]
     assert meant(rig, "ring_2") == ["ring_0", "ring_1", "ring_2"]
-    click(rig, "hand")
+    click_bones(rig, "hand")
     refuses(bpy.ops.fabrik.limb_add, saying="“hand” is not part of a limb")
 
 
@@ -201,7 +192,7 @@ def test_a_control_means_what_it_controls_wherever_it_lies() -> None:
         con: Any = rig.pose.bones[bone].constraints.new("COPY_SCALE")
         con.target, con.subtarget = rig, name
     assert meant(rig, "grip") == ARM
-    click(rig, "look")
+    click_bones(rig, "look")
     refuses(bpy.ops.fabrik.limb_add, saying="“look” is not part of a limb: click a hand")
 
 
@@ -274,7 +265,7 @@ def test_the_visible_hand_of_a_metarig(metarig: Any) -> None:
     for name in ("foot.L", "toe.L", "heel.02.L"):
         assert meant(metarig, name) == LEG
     for name in ("forehead.L", "eye.L", "breast.L", "spine"):
-        click(metarig, name)
+        click_bones(metarig, name)
         refuses(bpy.ops.fabrik.limb_add, saying=f"“{name}” is not part of a limb: click a hand")
     (item,) = add(metarig, "f_middle.02.L", use_finger=True)
     assert item.bone == "f_middle.03.L"
@@ -313,7 +304,7 @@ def test_controls_of_no_limb_of_a_generated_rig_are_named_as_they_were_clicked(
     rigify_with_face: Any, clicked: str
 ) -> None:
     """And not the bones of the mechanism between them, which nobody sees."""
-    click(rigify_with_face, clicked)
+    click_bones(rigify_with_face, clicked)
     refuses(bpy.ops.fabrik.limb_add, saying=f"“{clicked}” is not part of a limb: click a hand")
 
 
@@ -432,7 +423,7 @@ def test_in_fk_the_control_that_is_seen_is_selected(
     update()
     assert bpy.ops.fabrik.switch() == {"FINISHED"}
     assert rigify.data.bones.active.name == item.subtarget
-    click(rigify, control)
+    click_bones(rigify, control)
     assert bpy.ops.fabrik.ik_clear() == {"FINISHED"}
     assert not rigify.fabrik.constraints
 
@@ -441,14 +432,14 @@ def test_a_generated_limb_whose_switch_is_animated_is_refused_and_left(rigify: A
     parents = [rigify.pose.bones[f"upper_arm_parent.{side}"] for side in "LR"]
     parents[1].keyframe_insert('["IK_FK"]', frame=1)
     bones = rigify.data.bones.keys()
-    click(rigify, "hand_ik.L", "hand_ik.R")
+    click_bones(rigify, "hand_ik.L", "hand_ik.R")
     refuses(bpy.ops.fabrik.limb_add, saying="“IK_FK” of “upper_arm_parent.R” is animated")
     assert [parent["IK_FK"] for parent in parents] == [0.0, 0.0]
     assert not rigify.fabrik.constraints and rigify.data.bones.keys() == bones
 
 
 def test_undo_gives_a_generated_rig_its_switch_back(rigify: Any) -> None:
-    click(rigify, "hand_ik.L")
+    click_bones(rigify, "hand_ik.L")
     bpy.ops.ed.undo_push(message="before")
     bpy.ops.fabrik.limb_add("EXEC_DEFAULT", True)
     parent = "upper_arm_parent.L"
@@ -465,12 +456,12 @@ def test_a_human_with_ik_of_its_own_says_what_to_move() -> None:
     for collection in rig.data.collections_all:
         collection.is_visible = True
     for name in ("hand_l", "index_03_l", "CTRL_Arm_L", "POLEARM_L", "DRV_forearm_L", "upperarm_l"):
-        click(rig, name)
+        click_bones(rig, name)
         refuses(
             bpy.ops.fabrik.limb_add,
             saying="“DRV_forearm_L” is posed by its constraint “IK”: move its target “CTRL_Arm_L”",
         )
-    click(rig, "ball_leaf_r")
+    click_bones(rig, "ball_leaf_r")
     refuses(bpy.ops.fabrik.limb_add, saying="“DRV_shin_R” is posed by .* “CTRL_ILLEG_R”")
     assert not rig.fabrik.constraints
 
@@ -529,7 +520,7 @@ def test_a_chain_that_nothing_follows_is_refused() -> None:
     )
     for name in ("ghost", "ghost2", "ghost3"):
         rig.data.bones[name].use_deform = False
-    click(rig, "ghost3")
+    click_bones(rig, "ghost3")
     refuses(bpy.ops.fabrik.limb_add, saying="Nothing that is seen follows “ghost3”")
     assert not rig.fabrik.constraints
 
@@ -554,7 +545,7 @@ def blocks(*more: tuple[str, str, Sequence[float], Sequence[float]]) -> Any:
 def test_a_limb_of_one_bone_is_refused_with_what_to_do(clicked: str, use_finger: bool) -> None:
     """And does not bend the body, on which it hangs."""
     rig = blocks(("item.R", "arm.R", (-0.3, 0.0, 0.75), (-0.3, -0.4, 0.75)))
-    click(rig, clicked)
+    click_bones(rig, clicked)
     limb = clicked.replace("item", "arm")
     told = f"“{limb}” is a whole limb, and one bone cannot bend: subdivide it in Edit Mode"
     refuses(bpy.ops.fabrik.limb_add, saying=told, use_finger=use_finger)

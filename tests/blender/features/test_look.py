@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("empty_file")
 AXES = {"X": 0, "Y": 1, "Z": 2}
 
 
-def make_head(name: str = "Rig") -> bpy.types.Object:
+def make_head() -> bpy.types.Object:
     """A spine, neck and head that face −Y, and two eyes."""
     rig = make_armature(
         {
@@ -42,8 +42,7 @@ def make_head(name: str = "Rig") -> bpy.types.Object:
             "Head": ((0, 0, 0.5), (0, 0, 0.75), "Neck"),
             "Eye.L": ((0.04, -0.08, 0.6), (0.04, -0.13, 0.6), "Head"),
             "Eye.R": ((-0.04, -0.08, 0.6), (-0.04, -0.13, 0.6), "Head"),
-        },
-        name,
+        }
     )
     for bone in rig.pose.bones:
         bone.rotation_mode = "QUATERNION"

@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 import pytest
 from mathutils import Matrix, Quaternion, Vector
-from operating import enter_pose_mode, select_bone
+from operating import click_bones, enter_pose_mode
 from popovers import listed
 from rigs import add_constraint, evaluated, make_armature, make_empty, tip_error, update
 
@@ -52,9 +52,7 @@ def make_limb(roll: float, bend: float = 20.0) -> Any:
 
 
 def apply(rig: Any, preset: str, *names: str, **more: object) -> None:
-    for bone in rig.pose.bones:
-        select_bone(rig, bone.name, bone.name in names)
-    rig.data.bones.active = rig.data.bones[names[0]]
+    click_bones(rig, *names)
     path = listed("joint")[preset]
     assert bpy.ops.fabrik.joint_preset_apply(filepath=path, **more) == {"FINISHED"}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import bpy
 import pytest
+from operating import select_bones
 from popovers import listed
 from rigs import activate, add_constraint, make_chain, make_empty, tip_error, update
 
@@ -44,11 +45,6 @@ def pose_chain(count: int) -> bpy.types.Object:
 def apply(kind: str, name: str) -> None:
     operator = getattr(bpy.ops.fabrik, f"{kind}_preset_apply")
     assert operator(filepath=listed(kind)[name]) == {"FINISHED"}
-
-
-def select(rig: bpy.types.Object, *names: str) -> None:
-    for bone in rig.pose.bones:
-        (bone if hasattr(bone, "select") else bone.bone).select = bone.name in names
 
 
 @pytest.mark.parametrize(("kind", "names"), list(zip(KINDS, (CONSTRAINTS, JOINTS), strict=True)))
@@ -96,7 +92,7 @@ def test_a_joint_preset_limits_all_selected_bones(name: str, scripts: Path) -> N
 
     rig = pose_chain(4)
     rig.pose.bones["B1"].fabrik_joint.stiffness = 0.5
-    select(rig, "B1", "B3")
+    select_bones(rig, "B1", "B3")
     apply("joint", name)
     kinds = [bone.fabrik_joint.limit_type for bone in rig.pose.bones]
     cones = ("Hip", "Shoulder", "Tail Segment")

@@ -39,11 +39,11 @@ DEPTH = 1e-4
 """How deep a joint may be in what the rope rests on, as a share of its length."""
 
 
-def make_rope(count: int = 20, size: float = 2.0, name: str = "Rope") -> bpy.types.Object:
+def make_rope(count: int = 20) -> bpy.types.Object:
     """Make a straight chain along X, whose bones are not all as long."""
     weights = [1.0 + 0.5 * (i % 3) for i in range(count)]
-    joints = [(size * sum(weights[:i]) / sum(weights), 0.0, 0.0) for i in range(count + 1)]
-    return make_chain(count, name, joints)
+    joints = [(2.0 * sum(weights[:i]) / sum(weights), 0.0, 0.0) for i in range(count + 1)]
+    return make_chain(count, "Rope", joints)
 
 
 def hang(

@@ -9,6 +9,7 @@ from math import dist, pi
 import bpy
 import pytest
 from mathutils import Euler, Matrix, Quaternion
+from operating import select_bone
 from rigs import (
     activate,
     add_constraint,
@@ -97,11 +98,11 @@ def snap_to_ik(**settings) -> None:
     assert bpy.ops.fabrik.snap_to_ik(**settings) == {"FINISHED"}
 
 
-def assert_takes_fk_pose(rig: bpy.types.Object, limit: float = NEAR) -> None:
+def assert_takes_fk_pose(rig: bpy.types.Object) -> None:
     wanted = fk_points(rig)
     assert apart(rig, wanted) > 0.01, "it stood there before"
     snap_to_fk()
-    assert apart(rig, wanted) <= limit
+    assert apart(rig, wanted) <= NEAR
     assert farthest(fk_points(rig), wanted) == 0.0, "the FK pose has changed"
 
 
@@ -451,8 +452,7 @@ def test_the_constraints_of_the_selected_bones_are_snapped(arm: bpy.types.Object
     bpy.ops.object.mode_set(mode="POSE")
     bpy.ops.pose.select_all(action="DESELECT")
     tail.fabrik.constraints[0].influence = 0.0
-    bone = tail.pose.bones["B0"]
-    (bone if hasattr(bone, "select") else bone.bone).select = True
+    select_bone(tail, "B0")
     update()
     snap_to_fk(which="SELECTED")
     assert tuple(bpy.data.objects["T1"].location) == (1, 0, 2)

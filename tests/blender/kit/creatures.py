@@ -33,17 +33,14 @@ def leg_joints(bones: int, extension: float) -> list[tuple[float, float]]:
     return list(zip(ways, heights, strict=True))
 
 
-def make_quadruped(
-    bones: int = 3, extension: float = 0.95, fore: float | None = None, name: str = "Creature"
-) -> bpy.types.Object:
+def make_quadruped(bones: int = 3, extension: float = 0.95) -> bpy.types.Object:
     """Make a quadruped that faces −Y.
 
     Args:
         bones: The number of bones of a leg, without its paw.
         extension: The extension of the legs at rest, as in `leg_joints`.
-        fore: The extension of the forelegs; None for the same.
-        name: The name of the armature.
     """
+    joints = leg_joints(bones, extension)
     built: dict[str, tuple[Sequence[float], Sequence[float], str]] = {
         "Root": ((0, 0, 0), (0, 0.3, 0), ""),
         "Hips": ((0, 0.55, 1.1), (0, 0.3, 1.1), "Root"),
@@ -57,8 +54,6 @@ def make_quadruped(
         "Tail 3": ((0, 1.05, 0.85), (0, 1.2, 0.65), "Tail 2"),
     }
     for row, along, carrier in (("F", -0.5, "Chest"), ("H", 0.5, "Hips")):
-        share = extension if row == "H" or fore is None else fore
-        joints = leg_joints(bones, share)
         for side, x in (("L", 0.16), ("R", -0.16)):
             parent, places = carrier, [(x, along + y, z) for y, z in joints]
             for i in range(bones):
@@ -72,7 +67,7 @@ def make_quadruped(
                 (x, y - 0.16, 0.02),
                 f"Paw.{row}.{side}",
             )
-    return make_armature(built, name)
+    return make_armature(built, "Creature")
 
 
 def make_mech(

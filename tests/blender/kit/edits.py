@@ -8,6 +8,7 @@ from math import isfinite
 
 import bpy
 from inside import start
+from operating import select_bones
 from rendering import witnessed
 from rigs import (
     activate,
@@ -145,12 +146,6 @@ def pose_mode(armature):
         bpy.ops.object.mode_set(mode="OBJECT")
 
 
-def select(armature, names):
-    for bone in armature.pose.bones:
-        owner = bone if hasattr(bone, "select") else bone.bone
-        owner.select = bone.name in names
-
-
 class Step:
     """A step of a random walk, with its own random numbers."""
 
@@ -284,7 +279,7 @@ def key_by_operator(step):
     )
     for ob in pair():
         with pose_mode(ob), view(), suppress(RuntimeError):  # It fails if there are no keys.
-            select(ob, names)
+            select_bones(ob, *names)
             bpy.ops.anim.keyframe_insert_by_name(type=kind)
     for ob in pair():
         ob.update_tag(refresh={"OBJECT", "DATA", "TIME"})
@@ -310,7 +305,7 @@ def pose_by_operator(step):
     operator = step.random.choice(operators)
     for ob in pair():
         with pose_mode(ob), view(), suppress(RuntimeError):  # Some fail without keys.
-            select(ob, names)
+            select_bones(ob, *names)
             operator()
 
 
@@ -320,10 +315,10 @@ def paste_pose(step):
     for ob in pair():
         go(start)
         with pose_mode(ob), view():
-            select(ob, ob.pose.bones.keys())
+            select_bones(ob, *ob.pose.bones.keys())
             bpy.ops.pose.copy()
             go(frame)
-            select(ob, names)
+            select_bones(ob, *names)
             bpy.ops.pose.paste(flipped=is_flipped, selected_mask=True)
     go(frame)
 
@@ -466,10 +461,10 @@ def change_mode(step):
     return step.maybe_update()
 
 
-def select_bones(step):
+def change_selection(step):
     names = step.bones(7)
     for ob in pair():
-        select(ob, names)
+        select_bones(ob, *names)
     return step.maybe_update()
 
 
@@ -694,7 +689,7 @@ STEPS_BY_NAME = {
     "key influence": (0.7, key_influence),
     "change list": (0.7, change_list),
     "change mode": (2, change_mode),
-    "select": (2, select_bones),
+    "select": (2, change_selection),
     "tag": (3, tag),
     "add or remove object": (2, add_or_remove_object),
     "parent": (1, parent),

@@ -24,6 +24,12 @@ def select_bone(rig: bpy.types.Object, name: str, on: bool = True) -> None:
     (pose_bone if hasattr(pose_bone, "select") else pose_bone.bone).select = on
 
 
+def select_bones(rig: bpy.types.Object, *names: str) -> None:
+    """Select bones and deselect all others of their armature."""
+    for bone in rig.pose.bones:
+        select_bone(rig, bone.name, bone.name in names)
+
+
 def click_bone(rig: bpy.types.Object, name: str) -> None:
     """Select a bone and make it active, like a click."""
     select_bone(rig, name)
@@ -34,9 +40,8 @@ def click_bones(rig: Any, *names: str) -> None:
     """Select bones alone, and make the first one active, in Pose Mode."""
     if rig.mode != "POSE":
         enter_pose_mode(rig)
-    for bone in rig.pose.bones:
-        select_bone(rig, bone.name, bone.name in names)
-    click_bone(rig, names[0])
+    select_bones(rig, *names)
+    rig.data.bones.active = rig.data.bones[names[0]]
     update()
 
 

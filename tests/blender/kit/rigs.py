@@ -307,6 +307,13 @@ def run_elsewhere(script: Path, timeout: float = 300.0) -> str:
     return done.stdout + done.stderr
 
 
+def make_linear(ob: bpy.types.Object) -> None:
+    """Have an object's F-curves go straight from key to key."""
+    for curve in curves(ob):
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"
+
+
 def key_places(ob: bpy.types.Object, places: dict[int, Sequence[float]]) -> None:
     for frame, place in places.items():
         ob.location = place

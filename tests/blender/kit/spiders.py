@@ -6,7 +6,8 @@ import math
 from itertools import pairwise
 
 import bpy
-from rigs import activate, link, make_armature
+from operating import enter_pose_mode, select_bones
+from rigs import link, make_armature
 
 END = 60
 
@@ -42,10 +43,8 @@ def make_floor(name: str = "Floor", *boxes: tuple[tuple[float, ...], tuple[float
 
 
 def select(rig: bpy.types.Object, names: list[str]) -> None:
-    activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
-    for bone in rig.pose.bones:
-        (bone if hasattr(bone, "select") else bone.bone).select = bone.name in names
+    enter_pose_mode(rig)
+    select_bones(rig, *names)
 
 
 def tips(rig: bpy.types.Object) -> list[str]:

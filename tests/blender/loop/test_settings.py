@@ -10,6 +10,7 @@ from typing import Any
 import bpy
 import pytest
 from inside import make_plan, settings_read
+from operating import select_bones
 from rigs import activate, add_constraint, curves, go, make_armature, make_empty, update
 
 from addon.settings.definitions import animated, fixed
@@ -83,8 +84,7 @@ def test_every_property_of_a_group_is_a_setting_or_known_to_be_none() -> None:
 def test_a_definition_is_enough_to_be_copied_and_mirrored(defined: None) -> None:
     rig, _ = limbs()
     bpy.ops.fabrik.constraint_mirror()
-    for bone in rig.pose.bones:
-        (bone if hasattr(bone, "select") else bone.bone).select = bone.name == "Upper.R"
+    select_bones(rig, "Upper.R")
     bpy.ops.fabrik.constraint_copy()
     items = rig.fabrik.constraints
     assert [item.bone for item in items] == ["Lower.L", "Lower.R", "Upper.R"]

@@ -164,8 +164,8 @@ def bone_child():
     return target
 
 
-def keyed_armature(name="Other"):
-    other = make_chain(2, name, joints=((0.5, 0, 0.5), (0.8, 0, 1), (1, 0, 1.7)))
+def keyed_armature():
+    other = make_chain(2, "Other", joints=((0.5, 0, 0.5), (0.8, 0, 1), (1, 0, 1.7)))
     for frame, angle in ((1, 0), (20, 70)):
         other.pose.bones["B0"].rotation_mode = "XYZ"
         other.pose.bones["B0"].rotation_euler.x = radians(angle)

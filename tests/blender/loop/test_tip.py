@@ -72,11 +72,11 @@ def turn_error(rig: bpy.types.Object, target: bpy.types.Object, bone: str = "B3"
     return turn_between(bone_world(rig, bone), evaluated(target).matrix_world)
 
 
-def assert_taken(rig, target, use_tail, bone="B3"):
+def assert_taken(rig, target, use_tail):
     item = rig.fabrik.constraints[0]
     assert (item.state, item.message) == ("REACHED", "")
-    assert tip_error(rig, bone, target, use_tail) <= 2e-5
-    assert turn_error(rig, target, bone) <= 2e-5
+    assert tip_error(rig, "B3", target, use_tail) <= 2e-5
+    assert turn_error(rig, target, "B3") <= 2e-5
 
 
 # Orientation

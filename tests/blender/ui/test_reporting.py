@@ -8,8 +8,8 @@ from typing import Any
 import bpy
 import pytest
 from humans import make_human
-from operating import enter_pose_mode, select_bone
-from rigs import make_chain, update
+from operating import click_bones
+from rigs import make_chain
 
 from tools.texts import messages
 
@@ -101,7 +101,7 @@ def test_the_redo_panel_of_a_limb_says_what_tells_its_bend(
     from addon.features.constraint import limb
 
     rig = make_human(False)
-    click(rig, "hand.L")
+    click_bones(rig, "hand.L")
     stored: list[str] = []
     monkeypatch.setattr(limb, "store", stored.append)
     assert bpy.ops.fabrik.limb_add(bend=bend) == {"FINISHED"}
@@ -114,7 +114,7 @@ def test_a_straight_chain_says_that_nothing_tells(
     from addon.features.constraint import limb
 
     rig = make_chain(2, joints=[(0, 0, 0), (0, 0, 1), (0, 0, 2)])
-    click(rig, "B1")
+    click_bones(rig, "B1")
     stored: list[str] = []
     monkeypatch.setattr(limb, "store", stored.append)
     assert bpy.ops.fabrik.limb_add() == {"FINISHED"}
@@ -125,17 +125,9 @@ def test_recognize_says_what_tells_how_limbs_bend(
     empty_file: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
     rig = make_human(False)
-    click(rig, "hand.L")
+    click_bones(rig, "hand.L")
     assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
     report = capfd.readouterr().out
     assert "Recognized 2 arms, 2 legs" in report
     assert "bending to the side that the rest pose shows" in report
     assert "“forearm.L”" in report and "“shin.R”" in report
-
-
-def click(rig: Any, bone: str) -> None:
-    enter_pose_mode(rig)
-    for one in rig.pose.bones:
-        select_bone(rig, one.name, one.name == bone)
-    rig.data.bones.active = rig.data.bones[bone]
-    update()

@@ -299,10 +299,10 @@ def _base_of_parent(mode: str, parent: Mat3) -> tuple[Mat3, Vec]:
     if mode in ("NONE", "AVERAGE"):
         return squared(parent), NO_STRETCH
     if mode == "NONE_LEGACY":
-        return _with_column_lengths(parent, NO_STRETCH), NO_STRETCH
+        return _unit_columns(parent), NO_STRETCH
     if mode == "ALIGNED":
         square = squared(parent, keep_scale=True)
-        return _with_column_lengths(square, NO_STRETCH), mat_column_lengths(square)
+        return _unit_columns(square), mat_column_lengths(square)
     return parent, NO_STRETCH
 
 
@@ -326,13 +326,9 @@ def _column_lengths_of_volume(m: Mat3) -> Vec:
     return scaled(sizes, abs(mat_determinant(m) / box) ** (1.0 / 3.0))
 
 
-def _with_column_lengths(m: Mat3, sizes: Vec) -> Mat3:
+def _unit_columns(m: Mat3) -> Mat3:
     x, y, z = mat_columns(m)
-    return mat_from_columns(
-        scaled(unit(x) or ORIGIN, sizes[0]),
-        scaled(unit(y) or ORIGIN, sizes[1]),
-        scaled(unit(z) or ORIGIN, sizes[2]),
-    )
+    return mat_from_columns(unit(x) or ORIGIN, unit(y) or ORIGIN, unit(z) or ORIGIN)
 
 
 def squared(m: Mat3, keep_scale: bool = False) -> Mat3:

@@ -98,7 +98,7 @@ def reach_oriented(
     iterations: int,
     tolerance: float,
     tip: Tip,
-    stretch: Stretch | None = None,
+    stretch: Stretch | None,
 ) -> Posture:
     """Solve a chain with an oriented hand; see `pose_chain` for the arguments.
 

@@ -300,8 +300,8 @@ def look_in_world(
     spaces: tuple[Frame, Frame],
     target: Vec,
     look: Look,
-    influence: float = 1.0,
-    tolerance: float = 1e-4,
+    influence: float,
+    tolerance: float,
 ) -> tuple[Posture, float]:
     """Do as `pose_look`, with a target in world space.
 

@@ -53,7 +53,7 @@ STRAIGHT: Final = 1e-6
 """The angle below which a motion counts as straight, as its center is too far away."""
 
 
-def planar_of(axes: Mat3, before: Vec, now: Vec, near: float = 0.0) -> Planar:
+def planar_of(axes: Mat3, before: Vec, now: Vec, near: float) -> Planar:
     """Return the planar motion closest to a motion in space.
 
     Args:

@@ -155,7 +155,7 @@ def update_feet(
     settings: WalkSettings,
     lean: Lean,
     others: int,
-    is_moving: bool = True,
+    is_moving: bool,
 ) -> Substep:
     """Update the feet to the present, with the body's current lean.
 

@@ -1,0 +1,35 @@
+"""A clip is read from its F-curves as it plays."""
+
+from __future__ import annotations
+
+import bpy
+import pytest
+from rigs import evaluated, go, make_chain
+
+from addon.blender.clip import SAMPLES, Clip
+
+
+@pytest.mark.parametrize(("first", "last"), [(1, 9), (-20, 61.5)])
+def test_its_frames_go_evenly_from_the_first_key_to_the_last(first: float, last: float) -> None:
+    rig = make_chain(2)
+    bone = rig.pose.bones["B1"]
+    for frame, turn in ((first, 0.0), (last, 0.7)):
+        bone.rotation_quaternion = (1.0, turn, 0.0, 0.0)
+        bone.keyframe_insert("rotation_quaternion", frame=frame)
+    step = (last - first) / (SAMPLES - 1)
+    clip = Clip(rig)
+    assert clip.frames == pytest.approx([first + i * step for i in range(SAMPLES)])
+    for frame in clip.frames:
+        go(frame)
+        shown = evaluated(rig).pose.bones
+        for name, matrix in clip.matrices(frame).items():
+            for row, wanted in zip(matrix, shown[name].matrix, strict=True):
+                assert row[:] == pytest.approx(wanted[:], abs=1e-5)
+
+
+def test_one_pose_has_one_frame_and_no_animation_has_none() -> None:
+    rig = make_chain(2)
+    assert Clip(rig).frames == []
+    rig.pose.bones["B0"].keyframe_insert("location", frame=5)
+    assert Clip(rig).frames == [5.0]
+    assert bpy.context.scene.frame_current == 1
