@@ -21,8 +21,8 @@ from .carriers import Carriers
 T = TypeVar("T")
 
 ARM: Final = 0.5
-"""The stiffness of an elbow and a shoulder: who reaches for something moves the arm first. A spine and
-legs as limp as the arm lean far over for a hand that waves, as a hand is far from the feet."""
+"""The stiffness of an elbow and a shoulder: who reaches for something moves the arm first. A spine
+and legs as limp as the arm lean far over for a hand that waves, as it is far from the feet."""
 
 CLAVICLE: Final = 2.0
 """The stiffness of a clavicle against leaving its share in the rotation of the arm."""
