@@ -10,6 +10,7 @@ tells how far each drag missed, as a fraction of the character's size.
 from __future__ import annotations
 
 import sys
+from math import radians
 from pathlib import Path
 from typing import Any
 
@@ -36,35 +37,54 @@ Drag = tuple[str, Way]
 DOWN: list[Drag] = [("hand.L", (0.2, 0.05, -0.93)), ("hand.R", (0.2, 0.05, -0.93))]
 
 POSES: dict[str, list[Drag]] = {
-    "sit": [*DOWN, ("hips", (0.0, -0.45, 0.5))],
-    "reach high": [DOWN[1], ("hand.L", (0.05, 0.25, 1.15))],
-    "reach to the floor": [DOWN[1], ("hand.L", (0.0, 0.75, -2.1))],
-    "kneel": [*DOWN, ("foot.R", (0.1, -0.6, -0.9)), ("hips", (0.0, -0.12, 0.6))],
-    "lean on a wall": [DOWN[1], ("hand.L", (1.0, 0.1, 0.2)), ("hips", (0.2, 0.0, 0.97))],
+    "sit": [*DOWN, ("hips", (0.0, -0.4, 0.5))],
+    "reach high": [DOWN[1], ("hand.L", (0.05, 0.15, 1.12))],
+    "reach to the floor": [
+        DOWN[1],
+        ("hand.L", (0.0, 0.75, -2.1)),
+        ("hand.R", (0.0, 0.1, -0.9)),
+    ],
+    "kneel": [*DOWN, ("foot.R", (0.0, -0.85, -0.9)), ("hips", (0.0, 0.08, 0.5))],
+    "lean on a wall": [DOWN[1], ("hand.L", (0.9, 0.1, 0.15)), ("hips", (0.3, 0.0, 0.93))],
     "push": [
         ("hand.L", (-0.1, 0.85, -0.15)),
         ("hand.R", (-0.1, 0.85, -0.15)),
         ("foot.R", (0.0, -0.6, -0.95)),
-        ("hips", (0.0, 0.12, 0.85)),
+        ("hips", (0.0, 0.1, 0.82)),
     ],
     "pull": [
         ("hand.L", (-0.2, 0.85, -0.3)),
         ("hand.R", (-0.2, 0.85, -0.3)),
         ("foot.L", (0.0, 0.35, -0.95)),
-        ("hips", (0.0, -0.2, 0.8)),
+        ("hips", (0.0, -0.2, 0.78)),
     ],
-    "look behind": [("hand.R", (-0.4, 0.6, -0.6)), ("hand.L", (-0.1, -0.7, -0.6))],
-    "step up": [*DOWN, ("foot.L", (0.0, 0.55, -0.5)), ("hips", (0.1, 0.2, 0.98))],
-    "crouch under": [*DOWN, ("hips", (0.0, -0.25, 0.55)), ("head", (0.0, 0.45, -0.25))],
+    "look behind": [
+        ("hand.R", (-0.4, 0.6, -0.6)),
+        ("hand.L", (-0.1, -0.7, -0.6)),
+        ("gaze", (0.0, 0.0, 60.0)),
+    ],
+    "step up": [*DOWN, ("foot.L", (0.0, 0.55, -0.5)), ("hips", (0.1, 0.15, 0.72))],
+    "crouch under": [
+        ("hips", (0.0, -0.25, 0.5)),
+        ("head", (0.0, 0.5, -0.4)),
+        ("hand.L", (0.15, 0.3, -0.85)),
+        ("hand.R", (0.15, 0.3, -0.85)),
+    ],
     "wave": [DOWN[0], ("hand.R", (0.45, 0.2, 0.75))],
     "stretch both arms apart": [("hand.L", (0.9, 0.05, 0.6)), ("hand.R", (0.9, 0.05, 0.6))],
 }
 """What is dragged to where: outward, forward and up. Hands from their shoulder in lengths of the
-arm, feet from their hip in lengths of the leg, the hips from between the feet in lengths of the
-leg, and the head from where it is, in lengths of the spine."""
+arm, feet from their hip in lengths of the leg, the hips from between the feet in their height above
+these at rest, and the head from where it is, in lengths of the spine. The gaze is the head, which
+is not dragged but rotated with R, by degrees about the axes of the world."""
 
-STAYING = {"lean on a wall", "push", "pull"}
-"""The poses in which a hand is pinned where it was dragged to."""
+STAYING = {
+    "lean on a wall": ["hand.L"],
+    "push": ["hand.L", "hand.R"],
+    "pull": ["hand.L", "hand.R"],
+    "kneel": ["foot.R"],
+}
+"""What is pinned by its location where it was dragged to."""
 
 PIXELS = 300
 
@@ -106,17 +126,12 @@ class Stage:
             for corner in ob.bound_box
         ]
         self.floor, self.top = min(heights), max(heights)
+        self.height = self.head(self.hips).z - self.head(self.limbs["foot.L"][1]).z
 
     def head(self, bone: str) -> Vector:
         """Return the head of a bone, in world space."""
         shown = self.rig.evaluated_get(CONTEXT.evaluated_depsgraph_get())
         return shown.matrix_world @ shown.pose.bones[bone].head
-
-    @property
-    def leg(self) -> float:
-        """The length of a leg."""
-        first, end = self.limbs["foot.L"]
-        return (self.head(first) - self.head(end)).length
 
     def place(self, what: str, way: Way) -> tuple[str, Vector]:
         """Return the bone that is dragged, and where to in world space."""
@@ -128,7 +143,7 @@ class Stage:
             return self.skull, self.head(self.skull) + there * spine
         if what == "hips":
             feet = [self.head(self.limbs[name][1]) for name in ("foot.L", "foot.R")]
-            return self.hips, (feet[0] + feet[1]) / 2 + there * self.leg
+            return self.hips, (feet[0] + feet[1]) / 2 + there * self.height
         first, end = self.limbs[what]
         size = self.size_of(what)
         return end, self.head(first) + there * size
@@ -143,8 +158,18 @@ class Stage:
             bone = bone.parent
         return total * self.rig.matrix_world.median_scale
 
+    def look(self, degrees: Way) -> None:
+        """Rotate the head."""
+        self._select(self.skull)
+        for axis, angle in zip("XYZ", degrees, strict=True):
+            OPS.transform.rotate(value=radians(angle), orient_axis=axis, orient_type="GLOBAL")
+        CONTEXT.view_layer.update()
+
     def drag(self, what: str, way: Way) -> float:
         """Drag with the whole body; return by how much that missed."""
+        if what == "gaze":
+            self.look(way)
+            return 0.0
         bone, there = self.place(what, way)
         OPS.fabrik.drag(bone=bone, value=there - self.head(bone))
         CONTEXT.view_layer.update()
@@ -152,14 +177,20 @@ class Stage:
 
     def drag_alone(self, what: str, way: Way) -> None:
         """Drag with Blender's Auto IK."""
+        if what == "gaze":
+            self.look(way)
+            return
         name, there = self.place(what, way)
+        self._select(name)
+        self.rig.pose.use_auto_ik = True
+        OPS.transform.translate(value=there - self.head(name))
+        CONTEXT.view_layer.update()
+
+    def _select(self, name: str) -> None:
         for bone in self.rig.pose.bones:
             owner = bone if hasattr(bone, "select") else bone.bone
             owner.select = bone.name == name
         self.rig.data.bones.active = self.rig.data.bones[name]
-        self.rig.pose.use_auto_ik = True
-        OPS.transform.translate(value=there - self.head(name))
-        CONTEXT.view_layer.update()
 
     def picture(self) -> Image.Image:
         """Return the character from the front and from its left."""
@@ -214,7 +245,7 @@ def sheet(path: Path, names: list[str]) -> Image.Image:
         misses = []
         for what, way in POSES[name]:
             misses.append(stage.drag(what, way))
-            if name in STAYING and what.startswith("hand"):
+            if what in STAYING.get(name, ()):
                 OPS.fabrik.pin(bone=stage.limbs[what][1], kind="LOCATION")
         print(f"{name}: missed by", *(f"{miss:.3f}" for miss in misses))
         whole.paste(stage.picture(), (at[0], at[1] + 16))

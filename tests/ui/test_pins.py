@@ -36,6 +36,14 @@ class TestPins:
         window.key("ctrl+z")
         window.until(f"[list(pin) for pin in {PINS}] == {[[foot, 'BOTH']]!r}")
 
+    def test_p_beside_the_bones_says_what_to_do(self, window):
+        have_tool(window)
+        before = window.settled()
+        window.move(window.ask("list(seen((1.5, 0.0, 2.0)))"))
+        window.key("p")
+        window.drawn(before, window.ask("box()"), 0.001)
+        assert window.ask(f"len({RIG}.fabrik.pins)") == 0
+
     def test_the_body_follows_the_hand_and_the_feet_stay(self, window):
         have_tool(window)
         for foot in FEET:

@@ -207,7 +207,7 @@ class WholeBodyDrag:
             wanted.append(Wanted(pin.bone, goal))
         wanted += self._targets({one.bone for one in wanted})
         index = {posed.rig.names[bone]: bone for bone in posed.bones}
-        goals = {one.bone for one in wanted if one.goal.rotation is not None} | {self._bone}
+        goals = {one.bone for one in wanted if one.goal.rotation is not None}
         if roles.head in index and index[roles.head] not in goals:
             wanted.append(self._soft(index[roles.head], FULL, GAZE))
         own = posed.rig.names[self._bone]

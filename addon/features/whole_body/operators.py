@@ -93,7 +93,9 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
             mouse = (event.mouse_x, event.mouse_y)
             picked = bone_under(context, PoseSelection(context), mouse)
             if picked is None:
-                return {"PASS_THROUGH"}
+                return self.fail(
+                    ProblemError("No bone is under the mouse: hold the mouse over the bone to pin")
+                )
             self.armature, self.bone = picked[0].name, picked[1]
         return self.execute(context)
 

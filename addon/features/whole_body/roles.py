@@ -20,7 +20,11 @@ from .carriers import Carriers
 
 T = TypeVar("T")
 
-CLAVICLE: Final = 4.0
+ARM: Final = 0.5
+"""The stiffness of an elbow and a shoulder: who reaches for something moves the arm first. A spine
+and legs as limp as the arm lean far over for a hand that waves, as it is far from the feet."""
+
+CLAVICLE: Final = 2.0
 """The stiffness of a clavicle against leaving its share in the rotation of the arm."""
 
 STANDING: Final = 0.05
@@ -252,6 +256,8 @@ class _Finder:
             roles.follows[clavicle] = names[limb.bones[0]]
             roles.stiffness[clavicle] = CLAVICLE
         joints = [bone for bone in limb.bones if bone not in limb.halves]
+        if limb.kind == "ARM":
+            roles.stiffness.update((names[bone], ARM) for bone in joints)
         self._follow([*joints, limb.end, limb.toe if limb.kind == "LEG" else -1])
         roles.hinges.update(names[bone] for bone in joints[1:])
         shares: tuple[float, ...] = MASSES[limb.kind]  # type: ignore[assignment]

@@ -276,7 +276,13 @@ def test_pins_for_posing_alone_cost_no_plan(walker: Any) -> None:
     assert walker.session_uid not in planner.current().rigs
 
 
-CAPTURES = ("cmu_08_01.bvh", "cmu_16_22.bvh", "cmu_02_03.bvh", "xia_neutral_01_000.bvh")
+CAPTURES = (
+    "cmu_08_01.bvh",
+    "egg_walking.bvh",
+    "cmu_16_22.bvh",
+    "cmu_02_03.bvh",
+    "xia_neutral_01_000.bvh",
+)
 
 
 @pytest.mark.parametrize("name", CAPTURES)

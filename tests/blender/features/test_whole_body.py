@@ -34,7 +34,7 @@ from addon.features.whole_body.panel import shown_balance, shown_pins
 from addon.features.whole_body.roles import Roles, roles_of
 from addon.features.whole_body.settings import pin_kind, pins_of
 from addon.settings.joint_limits import limit_of
-from fabrik_solver.core.vectors import QUAT_IDENTITY, quat_angle
+from fabrik_solver.core.vectors import quat_angle
 from fabrik_solver.core.whole_body import SOFT, WholeBody, WholeBodyJoint, WholeBodyPose
 
 pytestmark = pytest.mark.newest
@@ -174,10 +174,10 @@ def test_a_pin_of_location_lets_the_foot_turn_and_slide_where_it_may(sample: Any
 
 
 def efforts(drag: WholeBodyDrag, way: Vector) -> tuple[float, float] | None:
-    """Return the sum of squared angles of the pose of a drag, and the least that reaches it.
+    """Return the sum of stiffness · angle² of the pose of a drag, and the least that reaches it.
 
-    The least is without shares, gaze and stiffness; the solver's own tests compare it with that of
-    another one. None if the goals cannot be reached.
+    The least is without shares and gaze; the solver's own tests compare it with that of another
+    one. None if the goals cannot be reached.
     """
     posed = drag._posed
     found: list[tuple[float, float]] = []
@@ -191,6 +191,7 @@ def efforts(drag: WholeBodyDrag, way: Vector) -> tuple[float, float] | None:
                 joint.axes,
                 is_free=joint.is_free,
                 inherits=joint.inherits,
+                stiffness=joint.stiffness,
                 limit=joint.limit,
                 rotation=joint.rotation,
                 preferred=joint.preferred,
@@ -200,8 +201,7 @@ def efforts(drag: WholeBodyDrag, way: Vector) -> tuple[float, float] | None:
         hard = [one.goal for one in wanted if one.goal.rank != SOFT]
         least = WholeBody(joints).solve(hard)
         if max(shown.misses) < 1e-3 * posed.size and least.effort > 1e-3:
-            angles = [quat_angle(turn, QUAT_IDENTITY) for turn in shown.turns]
-            found.append((sum(angle * angle for angle in angles), least.effort))
+            found.append((shown.effort, least.effort))
         return shown
 
     posed.pose = pose  # type: ignore[method-assign]
@@ -218,7 +218,22 @@ def test_hardly_any_pose_moves_less(body: Any) -> None:
             ratios.append(found[0] / found[1])
     assert len(ratios) > 6
     assert median(ratios) < 1.15
-    assert max(ratios) < 1.8
+    assert max(ratios) < 1.5
+
+
+def test_an_arm_moves_before_the_trunk(body: Any) -> None:
+    roles = pin_feet(body)
+    if not roles.hands:
+        pytest.skip("a quadruped stands on all of its limbs")
+    hand = roles.hands[0]
+    above = [bone.name for bone in body.pose.bones[hand].parent_recursive]
+    arm = next((upper for upper in roles.follows.values() if upper in above), above[1])
+    before = [body.pose.bones[name].matrix.copy() for name in (roles.chest, arm)]
+    way = head_of(body, hand) - head_of(body, arm)
+    drag(body, hand, Matrix.Rotation(radians(60.0), 3, "Y") @ way - way)
+    turns = [turn_between(body, *pair) for pair in zip((roles.chest, arm), before, strict=True)]
+    assert turns[1] > 0.6
+    assert turns[0] < 0.25 * turns[1]
 
 
 def solved(drag: WholeBodyDrag, way: Vector) -> WholeBodyPose:
@@ -258,10 +273,11 @@ def test_limits_do_not_stop_the_search(sample: Any) -> None:
         assert pose.steps < 60
 
 
-def test_the_head_keeps_its_gaze(sample: Any) -> None:
+@pytest.mark.parametrize("bone, way", (("Hand.L", (0.2, -0.5, -0.4)), ("Head", (0.0, -0.3, -0.2))))
+def test_the_head_keeps_its_gaze(sample: Any, bone: str, way: tuple[float, ...]) -> None:
     roles = pin_feet(sample)
     head, chest = (sample.pose.bones[name].matrix.copy() for name in (roles.head, roles.chest))
-    drag(sample, roles.hands[0], Vector((0.2, -0.5, -0.4)))
+    drag(sample, bone, Vector(way))
     assert turn_between(sample, roles.chest, chest) > 0.1
     assert turn_between(sample, roles.head, head) < 0.7 * turn_between(sample, roles.chest, chest)
 
