@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import fabrik_solver
 from fabrik_solver.core import articulation
+from fabrik_solver.core.articulation import Placement
+from fabrik_solver.core.least_motion import Search
 from fabrik_solver.core.limits import Cone, Hinge, Limit
 from fabrik_solver.core.support import Support
 from fabrik_solver.core.vectors import (
@@ -462,6 +464,26 @@ def test_bones_below_all_goals_are_placed_once_and_not_at_each_step(
         figure.solve(figure.drag("Forearm.L", (0.1, -0.3, 0.2)))
         counts.append(len(calls))
     assert counts[1] - counts[0] == 10, "one product for each bone more"
+
+
+def test_no_share_of_a_step_is_tried_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    if fabrik_solver.COMPILED:
+        pytest.skip("compiled methods cannot be replaced by ones that count")
+    tried: list[tuple[int, float]] = []
+    ahead = Search._ahead
+
+    def counted(
+        self: Search, pose: Placement, step: list[Vec], share: float, start: float
+    ) -> tuple[Placement, float]:
+        tried.append((self.steps, share))
+        return ahead(self, pose, step, share, start)
+
+    monkeypatch.setattr(Search, "_ahead", counted)
+    body, random = Figurine(), Random(3)
+    for _ in range(12):
+        tried.clear()
+        body.solve(body.drag(random.choice(["Head", "Pelvis"]), way_of(random, 0.6, 1.2)))
+        assert len(tried) == len(set(tried))
 
 
 def test_a_bone_that_does_not_inherit_rotation_keeps_its_own() -> None:

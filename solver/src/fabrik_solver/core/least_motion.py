@@ -293,13 +293,15 @@ class Search:
         for spring in self.springs:
             spring.force = spring.pull(spring.foreseen)
         size = self._largest(step)
-        share = _first_share(size)
+        share = first = _first_share(size)
         for _ in range(HALVINGS):
             after, reached = self._ahead(pose, step, share, start)
             if reached < lowest:
                 best, lowest = after, reached
                 break
             share *= 0.5
+        if share < first:  # Twice as much has failed.
+            return best, lowest
         while start - lowest > STEEP * share * slope and 2.0 * share * size <= LARGEST:
             share *= 2.0
             after, reached = self._ahead(pose, step, share, start)
