@@ -38,6 +38,7 @@ class ShotSimulation:
 
     counts_wholly = True
     moments = None
+    margin = 0
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Start with a constraint of an armature; for a body, its first continuous one."""

@@ -223,6 +223,7 @@ class HeadSimulation:
 
     counts_wholly = False
     moments = None
+    margin = 0
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Start with a constraint of an armature."""

@@ -39,6 +39,7 @@ class WalkSimulation:
 
     counts_wholly = False
     moments = None
+    margin = 0
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Take a walk of an armature; its problems are reported by `start`."""

@@ -247,7 +247,7 @@ class GroundGoal:
         if (
             kept is None
             or contact_track is None
-            or len(contact_track.track.samples) != len(kept.frames)
+            or not (contact_track.covers(kept.start) and contact_track.covers(kept.end))
         ):
             return None, history.lack(chain.rig.object, owner, UNKNOWN)
         if not contact_track.has_ground:

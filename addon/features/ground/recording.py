@@ -27,11 +27,15 @@ from .grounded_foot import pose_of
 from .hips import Hip, HipInput
 from .leg import RestFoot, flexion_of, foot_of
 from .settings import ground_settings
-from .stances import frame_of
-from .track import FORM, FootSample, Track, TrackMaker, packed
+from .stances import FASTEST, SAME, frame_of
+from .track import FORM, FootSample, Track, TrackMaker, moving, packed
 
 SETTINGS = ("source", "axis", "use_local_axis", "ray_above", "ray_below")
 """Settings of the ground on which a track depends: contacts are found from it later."""
+
+MARGIN = 1.0
+"""How many seconds before and after its range a foot is recorded: a stride takes about so long, so
+that a swing that begins before it, or ends after it, has both its contacts."""
 
 PLACE_SETTINGS = ("chain_count", "use_tail", "use_rotation", "use_offset")
 
@@ -41,6 +45,7 @@ class FootTrack:
 
     Attributes:
         owner: The path of the settings of its ground.
+        margin: How many frames it records before and after its range, as far as the foot moves.
     """
 
     counts_wholly = False
@@ -52,6 +57,7 @@ class FootTrack:
         self._armature = armature
         self._index = index
         self._maker = TrackMaker()
+        self.margin = round(MARGIN * frame_rate(bpy.context.scene))
         self._start = 0
         self._leg = 0.0
         self._foot = RestFoot(ORIGIN, ORIGIN, 0.0, 0.0)
@@ -121,7 +127,11 @@ class FootTrack:
         """Return the track."""
         maker = self._maker
         rate = frame_rate(bpy.context.scene)
-        return packed(Track(self._start, rate, self._leg, self._foot, maker.grounds, maker.samples))
+        least, most = SAME * self._leg, FASTEST * self._leg / rate
+        first, last = moving(maker.samples, self.margin, least, most)
+        samples = maker.samples[first : last + 1]
+        start = self._start + first
+        return packed(Track(start, rate, self._leg, self._foot, maker.grounds, samples))
 
     def _chain(self, now: Plan) -> ChainPlan | None:
         """Return the resolved constraint, None if it is invalid."""

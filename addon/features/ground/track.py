@@ -20,6 +20,7 @@ from fabrik_solver.core.vectors import (
     Vec,
     add,
     dot,
+    length,
     mat_apply,
     orthonormalize,
     quat_inverse,
@@ -106,6 +107,29 @@ class Track(NamedTuple):
         steps = [s.step if point == ORIGIN else s.end_step for s in self.samples]
         heights = [s.height + dot(point, s.up) for s in self.samples]
         return Trajectory(list(accumulate(steps, add)), heights)
+
+
+def moving(samples: Sequence[Sample], margin: int, least: float, most: float) -> tuple[int, int]:
+    """Return the first and the last sample of a track that count.
+
+    That are those in its range, and before and after it those up to a cut, or to where the foot is
+    held: there its animation ends, and it does not stand.
+
+    Args:
+        samples: The samples.
+        margin: How many of them are before the range, and after it.
+        least: How far a foot that is held seems to go in a frame, by rounding, in metres.
+        most: How far a foot goes in a frame, in metres; farther is a cut.
+    """
+    first, last = margin, len(samples) - 1 - margin
+    steps = [(i, max(length(s.step), length(s.end_step))) for i, s in enumerate(samples) if i > 0]
+    cuts = [i for i, step in steps if step > most]
+    moves = [i for i, step in steps if step > least]
+    begin = max([0, *[cut for cut in cuts if cut <= first]])
+    end = min([len(samples), *[cut for cut in cuts if cut > last]]) - 1
+    begin = min([first, *[move - 1 for move in moves if move > begin]])
+    end = max([last, *[move for move in moves if move <= end]])
+    return begin, end
 
 
 def packed(track: Track) -> bytes:

@@ -28,6 +28,7 @@ class HoldSimulation:
     """
 
     counts_wholly = False
+    margin = 0
 
     def __init__(self, armature: bpy.types.Object) -> None:
         """Start with an armature."""

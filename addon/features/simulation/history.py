@@ -50,11 +50,13 @@ class Simulated(Protocol):
             ``fabrik.constraints[0].follow``, which has a property ``history`` of bytes.
         counts_wholly: Whether all settings of its constraint are inputs.
         moments: The frames that it has to see, at least; None for all in the range.
+        margin: How many frames before and after the range it sees as well.
     """
 
     owner: str
     counts_wholly: bool
     moments: Sequence[float] | None
+    margin: int
 
     def inputs(self) -> object:
         """Return the settings that are inputs; their ``repr`` is part of the digest."""
@@ -70,7 +72,7 @@ class Simulated(Protocol):
         ...
 
     def start(self, snapshot: SolvedScene) -> None:
-        """Start at the first frame; `step` is called for it as well.
+        """Start at the first frame that it sees; `step` is called for it as well.
 
         Raises:
             ProblemError: If it cannot be simulated.

@@ -52,6 +52,10 @@ class _Run(NamedTuple):
     frames: tuple[int, int]
     refused: list[str]
 
+    def seen(self) -> tuple[int, int]:
+        """Return the first and the last frame that it sees."""
+        return self.frames[0] - self.one.margin, self.frames[1] + self.one.margin
+
     def needed(self) -> dict[bpy.types.Object, set[int]]:
         """Return the constraints that it depends on, by their armature."""
         planner.current()
@@ -106,7 +110,7 @@ def simulate(
     planner.current()
     layer.update()
     notes = [note for ob in objects for note in history.notes(ob)]
-    return Simulation(len(objects), len(_span(runs)), refused, notes)
+    return Simulation(len(objects), len(_span([run.frames for run in runs])), refused, notes)
 
 
 def set_range(armature: bpy.types.Object, start: int, end: int) -> None:
@@ -145,7 +149,7 @@ def _pass(
 
 def _visited(runs: list[_Run]) -> Sequence[float]:
     """Return the frames that a pass plays."""
-    span = _span(runs)
+    span = _span([run.seen() for run in runs])
     moments: set[float] = {run.frames[0] for run in runs}
     for run in runs:
         if run.one.moments is None:
@@ -154,9 +158,9 @@ def _visited(runs: list[_Run]) -> Sequence[float]:
     return sorted(moments)
 
 
-def _span(runs: list[_Run]) -> range:
-    """Return the range of frames of all runs."""
-    return range(min(run.frames[0] for run in runs), max(run.frames[1] for run in runs) + 1)
+def _span(ranges: Sequence[tuple[int, int]]) -> range:
+    """Return the frames from the first to the last of some ranges."""
+    return range(min(first for first, _ in ranges), max(last for _, last in ranges) + 1)
 
 
 def _levels(runs: list[_Run]) -> list[list[_Run]]:
@@ -253,7 +257,7 @@ def _step(
     depsgraph: Any = layer.depsgraph
     snapshot = solve_armatures(depsgraph, objects)
     for run in runs:
-        start, end = run.frames
+        start, end = run.seen()
         if frame == start:
             try:
                 run.one.start(snapshot)

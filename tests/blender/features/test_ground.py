@@ -638,14 +638,14 @@ def test_numbers_that_make_no_sense_cannot_be_set() -> None:
     assert abs(ground.max_angle - radians(60)) < 1e-6
 
 
-def test_one_frame_has_no_contact_and_that_is_said() -> None:
+def test_one_frame_has_the_contact_that_it_is_in() -> None:
     rig = make_walker()
     stand(rig, make_ground(flat))
     bpy.context.scene.frame_start = bpy.context.scene.frame_end = 5
     activate(rig)
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
     go(5)
-    assert all("never stands" in message for message in messages(rig))
+    assert messages(rig) == {""}
     rig.fabrik.simulation.frame_start, rig.fabrik.simulation.frame_end = 9, 5
     with pytest.raises(RuntimeError, match=r"\) before Start"):
         bpy.ops.fabrik.simulate()

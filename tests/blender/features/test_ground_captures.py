@@ -367,6 +367,47 @@ def test_hip_takes_its_time_where_little_of_a_swing_is_in_the_clip(empty_file: N
     assert found < before + 3.0
 
 
+@pytest.mark.parametrize(("first", "last"), [(1, 60), (1, 80), (1, 100), (40, 150), (70, 150)])
+def test_scene_that_is_shorter_than_its_animation_shows_the_same_of_it(
+    first: int, last: int, empty_file: None
+) -> None:
+    """A foot that swings at its first or last frame goes to the foothold beyond it."""
+    rig = captured(creep=0.0)
+    put_on_ground(rig, make_ground(steps_up))
+    whole = played(rig)
+    assert bpy.ops.fabrik.simulation_clear() == {"FINISHED"}
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = first, last
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert [(one.start, one.end) for one in histories(rig)] == [(first, last)] * 2
+    for frame in range(first, last + 1):
+        go(frame)
+        posed = evaluated(rig)
+        for bone in posed.pose.bones:
+            assert (posed.matrix_world @ bone.head - whole[bone.name][frame - 1]).length < 2e-3
+
+
+def histories(rig: bpy.types.Object) -> list[Any]:
+    from addon.features.simulation import history
+
+    return [history.data(rig, one.owner) for one in history.owners(rig)]
+
+
+def test_frames_beyond_a_cut_or_in_which_a_foot_is_held_count_in_the_range_only() -> None:
+    from addon.features.ground.track import IN_WORLD, Sample, moving
+    from fabrik_solver.core.vectors import ORIGIN, QUAT_IDENTITY
+
+    up = (0.0, 0.0, 1.0)
+    held = Sample(IN_WORLD, ORIGIN, ORIGIN, 0.1, up, QUAT_IDENTITY, ORIGIN, up)
+    moved = held._replace(step=(0.1, 0.0, 0.0))
+    # A step is that from the sample before.
+    assert moving([held, held, held, moved, moved, moved, held, held], 3, 1e-6, 1.0) == (2, 5)
+    assert moving([held, held, held, held, moved, held, held, held], 3, 1e-6, 1.0) == (3, 4)
+    assert moving([held, moved, moved, moved, moved, moved, moved, moved], 3, 1e-6, 1.0) == (0, 7)
+    assert moving([held] * 8, 3, 1e-6, 1.0) == (3, 4)
+    cut = held._replace(step=(2.0, 0.0, 0.0))
+    assert moving([held, moved, cut, moved, moved, moved, cut, moved], 3, 1e-6, 1.0) == (2, 5)
+
+
 @pytest.mark.parametrize("edge", [0.15, 0.17, 0.2])
 def test_foot_rises_in_time_over_a_step_right_before_its_toes(
     edge: float, empty_file: None

@@ -170,7 +170,7 @@ def offset_moved(rig: bpy.types.Object) -> None:
 
 
 def fewer_frames(track):
-    return track._replace(samples=track.samples[:-1])
+    return track._replace(samples=track.samples[: len(track.samples) // 2])
 
 
 def endless(track):

@@ -51,6 +51,7 @@ class Places:
     owner = "noted"
     counts_wholly = False
     moments = None
+    margin = 0
     fails_at = None
 
     def __init__(self, armature):

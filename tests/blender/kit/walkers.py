@@ -130,10 +130,11 @@ def hip(rig: bpy.types.Object) -> Vector:
 
 
 def contacts(rig: bpy.types.Object, side: str) -> list[tuple[int, int]]:
-    """Return the frame ranges of the detected contacts of a foot."""
-    return walk_of(
-        rig, next(item.name for item in rig.fabrik.constraints if side in item.name)
-    ).spans
+    """Return the frame ranges of the detected contacts of a foot, as far as the scene goes."""
+    name = next(item.name for item in rig.fabrik.constraints if side in item.name)
+    start, end = bpy.context.scene.frame_start, bpy.context.scene.frame_end
+    spans = [(max(start, first), min(last, end)) for first, last in walk_of(rig, name).spans]
+    return [(first, last) for first, last in spans if first < last]
 
 
 def states(rig: bpy.types.Object) -> set[str]:
