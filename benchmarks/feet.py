@@ -222,7 +222,8 @@ def _spans(rig: Any, frame: int) -> dict[str, list[tuple[int, int]]]:
     for chain in planner.current().chains:
         source: Any = chain.goal_source
         track = source.contact_track(chain, rig.fabrik.constraints[chain.item].ground, frame)[0]
-        spans[chain.name[-1]] = [(a - frame, b - frame) for a, b in track.flats]
+        flats = [(a - frame, b - frame) for a, b in track.flats]
+        spans[chain.name[-1]] = [(max(0, first), last) for first, last in flats if last > 0]
     return spans
 
 

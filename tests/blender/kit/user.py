@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import bpy
-from edits import PAIR, Step, insert, pair, select, torso
+from edits import PAIR, Step, insert, pair, torso
 from mathutils import Matrix, Vector
+from operating import select_bones
 from rigs import activate, go, make_armature, make_chain, make_empty, update
 
 from addon.settings.values import settings_in, values_of
@@ -649,7 +650,7 @@ def operate(chance: Chance) -> str:
     show(rig)
     with mode(rig, chance.choice(("POSE", "POSE", "POSE", "OBJECT", "EDIT"))):
         if rig.mode != "EDIT":
-            select(rig, [bone.name for bone in rig.pose.bones if chance.random() < 0.4])
+            select_bones(rig, *[bone.name for bone in rig.pose.bones if chance.random() < 0.4])
             rig.data.bones.active = chance.choice([None, *rig.data.bones])
         count = len(rig.fabrik.constraints)
         rig.fabrik.active_index = chance.randrange(count) if count else 0

@@ -30,6 +30,7 @@ NO_SETTINGS = {
     "FabrikPart": "key target subtarget pole pole_bone hinges",
     "FabrikCharacter": "parts switches controls",
     "FabrikGround": "history",
+    "FabrikJoint": "found",
     "FabrikFollow": "history",
     "FabrikShot": "history",
 }

@@ -372,7 +372,7 @@ def _are_fins(pair: tuple[_Chain, _Chain]) -> bool:
     ahead = cross(figure.left, UP)
     trunk = [figure.heads[i] for i in figure.body if figure.side[i] == 0]
     ways = [dot(head, ahead) for head in trunk]
-    size = max(ways) - min(ways)
+    size = max(ways, default=0.0) - min(ways, default=0.0)
     return not (pair[0].kind or pair[1].kind) and pair[0].size < FINS * size
 
 
