@@ -401,11 +401,21 @@ class Planted:
 
     def _locked(self, number: int, time: float, pose: Pose) -> Pose:
         """Return the same without what its leg needs in order to reach."""
-        anchors = self.places[number].anchors
-        # Between the last frame of a part and the first of the next one, the former goes on.
-        anchor = next((a for a in reversed(anchors) if a.part.first <= time), anchors[0])
+        anchor = self._anchor(number, time)
         turn = anchor.turn if anchor.part.kind == FLAT else self._turn(time, pose.turn)
         return Pose(self._locked_goal(anchor, time, turn), turn)
+
+    def _anchor(self, number: int, time: float) -> Anchor:
+        """Return the phase of a contact at a time.
+
+        Between the last frame of a phase and the first of the next one, the one that rolls goes on:
+        how a foot rolls begins and ends where it is flat (see `_turn`).
+        """
+        anchors = self.places[number].anchors
+        i = max((i for i, anchor in enumerate(anchors) if anchor.part.first <= time), default=0)
+        part = anchors[i].part
+        is_over = part.kind == FLAT and time > part.last and i + 1 < len(anchors)
+        return anchors[i + 1 if is_over else i]
 
     def _locked_goal(self, anchor: Anchor, time: float, turn: Quat) -> Vec:
         """Return the position of the goal of a locked foot."""
