@@ -243,6 +243,10 @@ class FootClip:
             self._legs[frame] = cached
         return cached
 
+    def reach(self, time: float) -> float:
+        """Return how far the ankle is from the hip joint as animated."""
+        return interpolated(lambda frame: length(self.locked_leg(frame).way), time)
+
     def jumps(self, frame: int) -> tuple[Vec, Vec]:
         """Return how far the lock moves the ankle, and where the hip joint is, at a frame.
 
@@ -447,10 +451,10 @@ class Stances:
             cached = self._needs[frame] = foot, need(self.probe, self.clip.sole, flat, foot)
         return cached
 
-    def influence(self, frame: int) -> float:
+    def influence(self, local: float) -> float:
         """Return the influence of the ground at the animated height of the foot."""
-        height = dot(self.clip.pose(frame).place, self._up) - self.probe.floor
-        return shape.influence(height, self._blend)
+        high = interpolated(lambda frame: dot(self.clip.pose(frame).place, self._up), local)
+        return shape.influence(high - self.probe.floor, self._blend)
 
     def is_cut(self, time: float) -> bool:
         """Return whether there is a cut between a time and the contacts."""
@@ -638,6 +642,13 @@ class Stances:
             base = self.clip.planted.places[number].base
             self._lyings[number] = sole_contact(self.probe, base, self.clip.ends(number))
         return self._lyings[number]
+
+
+def interpolated(value: Callable[[int], float], time: float) -> float:
+    """Return a value at a time, linearly between those of the frames before and after it."""
+    frame = floor(time)
+    here = value(frame)
+    return here if time == frame else here + (time - frame) * (value(frame + 1) - here)
 
 
 def _is_near(a: Pose, b: Pose, far: float) -> bool:
