@@ -488,6 +488,29 @@ def test_run_over_stairs_is_at_most_twice_as_sudden_as_on_a_flat_floor() -> None
         assert most[0] < 2.0 * most[1], bone
 
 
+@pytest.mark.newest
+def test_legs_run_over_stairs_without_a_jump_between_two_frames() -> None:
+    """None is several times as fast for a moment as from frame to frame there: motion blur shows.
+
+    A jump takes a 16th of a frame, in which a bone is up to 16 times as fast.
+    """
+    bpy.ops.wm.open_mainfile(filepath=str(path_of("stairs")))
+    rig, parts = bpy.data.objects["Rig"], 16
+    seen: dict[str, list[Vector]] = {
+        f"{part}.{side}": [] for part in ("Thigh", "Shin", "Foot") for side in "LR"
+    }
+    for i in range(parts * (len(frames()) - 1) + 1):
+        bpy.context.scene.frame_set(frames()[0] + i // parts, subframe=i % parts / parts)
+        posed = rig.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+        for bone, places in seen.items():
+            places.append(posed[bone].head.copy())
+    for bone, places in seen.items():
+        whole = [(b - a).length for a, b in pairwise(places[::parts])]
+        for i, way in enumerate((b - a).length for a, b in pairwise(places)):
+            near = max(whole[max(0, i // parts - 1) : i // parts + 2])
+            assert parts * way < 3.0 * near, (bone, frames()[0] + i / parts)
+
+
 def balls_of_feet() -> dict[str, list[Vector]]:
     """Return where both feet of a figure have their balls at each frame."""
     rig = bpy.data.objects["Rig"]

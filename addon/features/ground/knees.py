@@ -102,22 +102,22 @@ class Knees:
         foot, clip = pose_of(aim), self.stances.clip
         ankle = add(foot.place, rotate(foot.turn, clip.ankle))
         given, size = length(sub(ankle, root)), self._size
-        frame, far = floor(time) - self._start, given
-        fall = self._fall(frame, time, sub(ankle, root))
+        far = given
+        fall = self._fall(time, sub(ankle, root))
         if fall > 0.0:
             # Moved straight away from the hip, a foot that passes right below it would leave its
             # way. It is not lowered into the ground; then it moves away, as far as its bones need.
             lower = scaled(self.stances.probe.up, max(0.0, min(fall, self._clearance(time))))
             foot, ankle = foot._replace(place=sub(foot.place, lower)), sub(ankle, lower)
             left = length(sub(ankle, root))
-            far = self._unfolded(frame, time, left, self._inner)
+            far = self._unfolded(time, left, self._inner)
             if 0.0 < left < far:
                 away = scaled(sub(ankle, root), far / left - 1.0)
                 foot, ankle = foot._replace(place=add(foot.place, away)), add(ankle, away)
         more, share = self._around(time, shift_at)
         off = knee.aside(far, size)
         wanted = knee.apart(knee.moved(off, more), size) - far
-        share *= self.stances.influence(floor(time) - self._start)
+        share *= self.stances.influence(time - self._start)
         gives = share * knee.given(wanted, size)
         if gives == 0.0 or far == 0.0:
             return aim._replace(place=foot.place), share
@@ -135,34 +135,33 @@ class Knees:
         axes = aim.axes if aim.axes is None else quat_matrix(foot.turn)
         return aim._replace(place=place, axes=axes), share
 
-    def _unfolded(self, frame: int, time: float, far: float, inner: float) -> float:
+    def _unfolded(self, time: float, far: float, inner: float) -> float:
         """Return how far the ankle of a leg that swings is from its hip joint (see `folded`)."""
         swings = 1.0 - self.stances.stands(time)
         if swings == 0.0:
             return far
-        animated = length(self.stances.clip.locked_leg(frame).way)
+        animated = self.stances.clip.reach(time - self._start)
         return far + swings * (knee.folded(far, animated, inner) - far)
 
-    def _fall(self, frame: int, time: float, way: Vec) -> float:
+    def _fall(self, time: float, way: Vec) -> float:
         """Return how far an ankle would have to be lowered so that its leg folds no farther.
 
         One that is kicked above its hip joint comes nearest to it right beside it. It is lowered to
         there before that is too near: from a leg that is as long as animated on.
 
         Args:
-            frame: The frame of the clip.
             time: The time.
             way: From the hip joint to the ankle.
         """
         up = self.stances.probe.up
         high, aside = dot(way, up), length(across(way, up))
         if high <= 0.0:
-            far = self._unfolded(frame, time, length(way), self._flexed)
+            far = self._unfolded(time, length(way), self._flexed)
             return high + sqrt(max(0.0, far * far - aside * aside)) if far > length(way) else 0.0
-        animated = length(self.stances.clip.locked_leg(frame).way)
+        animated = self.stances.clip.reach(time - self._start)
         room = 0.5 * (animated - min(self._flexed, animated))
         near = smooth((animated - aside) / room) if room > 0.0 else float(aside < animated)
-        far = self._unfolded(frame, time, aside, self._flexed)
+        far = self._unfolded(time, aside, self._flexed)
         fall = near * (1.0 - self.stances.stands(time)) * high
         return fall + sqrt(max(0.0, far * far - aside * aside))
 
@@ -252,7 +251,7 @@ class Knees:
             before = knee.aside(length(stances.clip.locked_leg(frame).way), size)
             ankle = add(seen.goal, scaled(stances.probe.up, stances.raised(time)))
             far = length(sub(ankle, add(seen.root, shift_at(time))))
-            after = knee.aside(self._unfolded(frame, time, far, self._flexed), size)
+            after = knee.aside(self._unfolded(time, far, self._flexed), size)
             weight = knee.weight(before, after, size, stances.lies(time))
             cached = self._looked[frame] = Look(before, after, weight)
         return cached

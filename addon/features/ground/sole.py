@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import NamedTuple
 
 from fabrik_solver.core.vectors import ORIGIN, Vec, across, add, dot, length, rotate, sub
@@ -119,7 +120,12 @@ def need(probe: Probe, sole: Sole, given: Pose, foot: Pose) -> Need:
     return Need(most, tuple(heights))
 
 
-def has_edge(a: Need, b: Need, least: float) -> bool:
-    """Return whether the ground has an edge between two times of a swing."""
+def edge(a: Need, b: Need) -> float:
+    """Return how high an edge can be that the ground has between two times of a swing.
+
+    Infinite where there is ground at one of them only.
+    """
     pairs = zip(a.heights, b.heights, strict=True)
-    return any((x is None) != (y is None) or abs((x or 0.0) - (y or 0.0)) > least for x, y in pairs)
+    return max(
+        inf if (x is None) != (y is None) else abs((x or 0.0) - (y or 0.0)) for x, y in pairs
+    )

@@ -35,7 +35,7 @@ from fabrik_solver.motion.planted import FootLeg, Planted, Pose
 from ...plan.chain_plan import Snapshot
 from .contact_track import ContactTrack
 from .probe import Probe
-from .sole import Need, SoleContact, has_edge, need, sole_contact
+from .sole import Need, SoleContact, edge, need, sole_contact
 from .track import turn_of_frame
 
 LOOKED = 8
@@ -62,6 +62,9 @@ LOOKED_AT = 1.0 / 60.0
 
 SAME = 1e-6
 """How far a foot in single precision is from where it was recorded, in legs."""
+
+FINEST = 1.0 / 16.0
+"""How near to each other the times are between which a foot passes an edge, in frames."""
 
 EDGE = 0.03
 """The difference in height between two of them from which on an edge lies between, in legs."""
@@ -138,8 +141,8 @@ class FootClip:
         self.inputs = inputs
         self.sole = contact_track.sole(inputs.rest)
         self._turns = {under: turn_of_frame(frame) for under, frame in inputs.frames.items()}
-        self._poses: dict[int, Pose] = {}
-        self._flats: dict[int, Pose] = {}
+        self._poses: dict[float, Pose] = {}
+        self._flats: dict[float, Pose] = {}
         self._legs: dict[int, shape.LockedLeg] = {}
         self._flexions: dict[int, Vec] = {}
         self._jumped: dict[int, tuple[Vec, Vec]] = {}
@@ -172,16 +175,26 @@ class FootClip:
             inputs.lock_time,
         )
 
-    def pose(self, frame: int) -> Pose:
-        """Return the animated pose of the foot, moved along with the ground."""
-        pose = self._poses.get(frame)
+    def pose(self, time: float) -> Pose:
+        """Return the animated pose of the foot, moved along with the ground.
+
+        Between frames it is taken to go straight from one to the next.
+        """
+        pose = self._poses.get(time)
         if pose is None:
-            inputs, sample = self.inputs, self.contact_track.track.samples[frame]
-            aside = across(point_in(inputs.frames[sample.under], sample.place), inputs.up)
-            height = scaled(inputs.up, inputs.floor - inputs.rest + sample.height)
-            turn = quat_product(self._turns[sample.under], sample.turn)
-            pose = self._poses[frame] = Pose(add(aside, height), turn)
+            pose = self._poses[time] = self._pose(time)
         return pose
+
+    def _pose(self, time: float) -> Pose:
+        frame = floor(time)
+        if time != frame:
+            here, then, share = self.pose(frame), self.pose(frame + 1), time - frame
+            return Pose(mix(here.place, then.place, share), slerp(here.turn, then.turn, share))
+        inputs, sample = self.inputs, self.contact_track.track.samples[frame]
+        aside = across(point_in(inputs.frames[sample.under], sample.place), inputs.up)
+        height = scaled(inputs.up, inputs.floor - inputs.rest + sample.height)
+        turn = quat_product(self._turns[sample.under], sample.turn)
+        return Pose(add(aside, height), turn)
 
     def root(self, frame: int) -> Vec:
         """Return the animated hip joint, relative to the goal of the foot."""
@@ -202,11 +215,11 @@ class FootClip:
                 )
         return shape.smoothed(self._flexions, time, ease, stride)
 
-    def flat(self, frame: int) -> Pose:
+    def flat(self, time: float) -> Pose:
         """Return the locked pose of the foot, on the floor of its animation."""
-        flat = self._flats.get(frame)
+        flat = self._flats.get(time)
         if flat is None:
-            flat = self._flats[frame] = self.planted.at(frame, self.pose(frame))
+            flat = self._flats[time] = self.planted.at(time, self.pose(time))
         return flat
 
     def gone(self, time: float, first: int, last: int) -> float:
@@ -242,6 +255,12 @@ class FootClip:
             )
             self._legs[frame] = cached
         return cached
+
+    def reach(self, time: float) -> float:
+        """Return how far the ankle is from the hip joint as animated."""
+        frame = floor(time)
+        here, then = (length(self.locked_leg(at).way) for at in (frame, frame + 1))
+        return here + (time - frame) * (then - here)
 
     def jumps(self, frame: int) -> tuple[Vec, Vec]:
         """Return how far the lock moves the ankle, and where the hip joint is, at a frame.
@@ -318,7 +337,7 @@ class Stances:
         self._contacts_below: dict[int, SoleContact | None] = {}
         self._edges: dict[int, GroundOffset] = {}
         self._swings: dict[int, list[shape.Arc]] = {}
-        self._needs: dict[int, tuple[Pose, Need]] = {}
+        self._needs: dict[float, tuple[Pose, Need]] = {}
         self._last: tuple[Pose, Pose, float] | None = None
 
     def flat(self, time: float, pose: Pose) -> Pose:
@@ -415,7 +434,7 @@ class Stances:
         first, last = max(begin + 1, first), min(end - 1, last)
         looked = [f for f in range(first, last + 1) if (f - first) % stride == 0 or f == last]
         looked = [f for f in looked if abs(f - local) < near + stride + max(early, late)]
-        needs = {frame: self._need(frame) for frame in looked}
+        needs: dict[float, Need] = {frame: self._need(frame) for frame in looked}
         for a, b in pairwise(looked):
             self._look_between(needs, a, b)
         arcs: list[shape.Arc] = []
@@ -427,29 +446,32 @@ class Stances:
             arcs.append(shape.arc_over(rise, frame, fall, height, time))
         return arcs
 
-    def _look_between(self, needs: dict[int, Need], a: int, b: int) -> None:
-        """Find the frame at which the foot passes an edge, by bisection."""
-        if b - a > 1 and has_edge(needs[a], needs[b], EDGE * self.probe.leg):
-            middle = (a + b) // 2
+    def _look_between(self, needs: dict[float, Need], a: float, b: float) -> None:
+        """Find the time at which the foot passes an edge, by bisection."""
+        high = edge(needs[a], needs[b])
+        # From one frame to the next a foot that is above the edge at both is so between them, too.
+        can_hit = b - a > 1 or max(needs[a].lack, needs[b].lack) + high > 0.0
+        if can_hit and b - a > FINEST and high > EDGE * self.probe.leg:
+            middle = (a + b) // 2 if b - a > 1 else 0.5 * (a + b)
             needs[middle] = self._need(middle)
             self._look_between(needs, a, middle)
             self._look_between(needs, middle, b)
 
-    def _need(self, frame: int) -> Need:
-        return self._needed(frame)[1]
+    def _need(self, time: float) -> Need:
+        return self._needed(time)[1]
 
-    def _needed(self, frame: int) -> tuple[Pose, Need]:
-        """Return a foot that is not lifted at a frame of the clip, and the ground below it."""
-        cached = self._needs.get(frame)
+    def _needed(self, time: float) -> tuple[Pose, Need]:
+        """Return a foot that is not lifted at a time of the clip, and the ground below it."""
+        cached = self._needs.get(time)
         if cached is None:
-            flat = self.clip.flat(frame)
-            foot, _ = self._on_ground(frame, self.clip.pose(frame), flat)
-            cached = self._needs[frame] = foot, need(self.probe, self.clip.sole, flat, foot)
+            flat = self.clip.flat(time)
+            foot, _ = self._on_ground(time, self.clip.pose(time), flat)
+            cached = self._needs[time] = foot, need(self.probe, self.clip.sole, flat, foot)
         return cached
 
-    def influence(self, frame: int) -> float:
+    def influence(self, local: float) -> float:
         """Return the influence of the ground at the animated height of the foot."""
-        height = dot(self.clip.pose(frame).place, self._up) - self.probe.floor
+        height = dot(self.clip.pose(local).place, self._up) - self.probe.floor
         return shape.influence(height, self._blend)
 
     def is_cut(self, time: float) -> bool:

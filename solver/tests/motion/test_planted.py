@@ -8,7 +8,17 @@ from math import cos, sin
 import pytest
 from steps import UP, Steps, smoother, steps
 
-from fabrik_solver.core.vectors import Vec, add, length, quat_about, quat_angle, rotate, sub
+from fabrik_solver.core.vectors import (
+    Vec,
+    add,
+    length,
+    mix,
+    quat_about,
+    quat_angle,
+    rotate,
+    slerp,
+    sub,
+)
 from fabrik_solver.motion.contacts import BALL, FLAT, Contact, Part, Thresholds, contacts_of
 from fabrik_solver.motion.knee import aside
 from fabrik_solver.motion.planted import FootLeg, Planted, Pose, Sole, pivoted, sole_of
@@ -77,6 +87,27 @@ def test_it_comes_and_goes_without_a_jump(rate: float) -> None:
     given = max(bends([pose.place for pose in walk.poses], rate))
     taken = max(bends([pose.place for pose in played(walk)], rate))
     assert taken < given + 30.0
+
+
+@pytest.mark.parametrize("rate", [24.0, 30.0, 60.0])
+@pytest.mark.parametrize("creep", [0.0, 0.03])
+def test_it_goes_from_frame_to_frame_without_a_jump(rate: float, creep: float) -> None:
+    """At no time between two frames it is much faster than from one frame to the next there.
+
+    A jump between two frames takes a 64th of one, in which it is up to 64 times as fast.
+    """
+    walk, parts = steps(rate, creep=creep), 64
+    planted = planted_in(walk)
+    heels: list[Vec] = []
+    for frame, (here, then) in enumerate(pairwise(walk.poses)):
+        for share in (i / parts for i in range(parts)):
+            given = Pose(mix(here.place, then.place, share), slerp(here.turn, then.turn, share))
+            heels.append(point(planted.at(frame + share, given), walk.sole().heel))
+    ways = [length(sub(b, a)) for a, b in pairwise(heels)]
+    whole = [length(sub(b, a)) for a, b in pairwise(heels[::parts])]
+    for i, way in enumerate(ways):
+        frame = i // parts
+        assert way * parts < 3.0 * max(whole[max(0, frame - 1) : frame + 2]) + 1e-4, i / parts
 
 
 def test_it_is_the_animation_where_no_contact_is_near() -> None:
@@ -182,6 +213,18 @@ def test_foot_does_not_jump_where_turning_it_ceases_to_bring_it_nearer() -> None
         places.append(pivoted(foot, root, (0.0, 0.0, 0.0), sole, UP, 0.89).place)
     assert length(sub(places[0], foot.place)) > 5e-3 and places[-1] == foot.place
     assert max(length(sub(b, a)) for a, b in pairwise(places)) < 1e-3
+
+
+def test_foot_does_not_jump_where_it_is_upright() -> None:
+    """As it tips over its toes, beyond where its ankle is above its ball."""
+    sole = Sole((0.0, 0.0, -0.09), (0.13, 0.0, -0.09))
+    moved: list[Vec] = []
+    for i in range(601):
+        foot = pose_on_ball(sole, 0.2 + 0.0025 * i)
+        root = add(foot.place, (0.5, 0.0, 0.75))
+        moved.append(sub(pivoted(foot, root, (0.0, 0.0, 0.0), sole, UP, 0.895).place, foot.place))
+    assert max(map(length, moved)) > 5e-3
+    assert max(length(sub(b, a)) for a, b in pairwise(moved)) < 1e-3
 
 
 def test_foot_rolls_as_the_animation_does() -> None:

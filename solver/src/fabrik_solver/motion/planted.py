@@ -19,6 +19,7 @@ from ..core.vectors import (
     QUAT_IDENTITY,
     Quat,
     Vec,
+    across,
     add,
     cross,
     dot,
@@ -401,11 +402,21 @@ class Planted:
 
     def _locked(self, number: int, time: float, pose: Pose) -> Pose:
         """Return the same without what its leg needs in order to reach."""
-        anchors = self.places[number].anchors
-        # Between the last frame of a part and the first of the next one, the former goes on.
-        anchor = next((a for a in reversed(anchors) if a.part.first <= time), anchors[0])
+        anchor = self._anchor(number, time)
         turn = anchor.turn if anchor.part.kind == FLAT else self._turn(time, pose.turn)
         return Pose(self._locked_goal(anchor, time, turn), turn)
+
+    def _anchor(self, number: int, time: float) -> Anchor:
+        """Return the phase of a contact at a time.
+
+        Between the last frame of a phase and the first of the next one, the one that rolls goes on:
+        how a foot rolls begins and ends where it is flat (see `_turn`).
+        """
+        anchors = self.places[number].anchors
+        i = max((i for i, anchor in enumerate(anchors) if anchor.part.first <= time), default=0)
+        part = anchors[i].part
+        is_over = part.kind == FLAT and time > part.last and i + 1 < len(anchors)
+        return anchors[i + 1 if is_over else i]
 
     def _locked_goal(self, anchor: Anchor, time: float, turn: Quat) -> Vec:
         """Return the position of the goal of a locked foot."""
@@ -498,7 +509,8 @@ def pivoted(foot: Pose, root: Vec, ankle: Vec, sole: Sole, up: Vec, apart: float
     """Return a foot whose ankle is at a distance from the hip joint, turned about its ball.
 
     The ball stays in place, as at heel off in walking. Where that hardly changes the distance, or
-    takes more than `MOST_RISE`, it is not reached, and the less the less that changes it.
+    takes more than `MOST_RISE`, it is not reached, and the less the less that changes it. Nor is it
+    by a foot that is nearly upright, which would have to turn about either side.
 
     Args:
         foot: The foot.
@@ -514,14 +526,17 @@ def pivoted(foot: Pose, root: Vec, ankle: Vec, sole: Sole, up: Vec, apart: float
     if axis is None or sole.heel == sole.ball:
         return foot
     angle, turned, ball, least = 0.0, lever, sub(joint, lever), LEAST_GAIN * length(lever)
+    level = length(across(lever, up))
     for number in range(NEWTON):
         way = sub(root, add(ball, turned))
         size = length(way)
         gain = dot(way, cross(axis, turned)) / size if size > 0.0 else 0.0
         if number == 0:
-            if not gain >= least:  # Not a number either.
+            # A foot that passes upright would turn the other way all at once.
+            clear = min(gain, level) / least
+            if not clear >= 1.0:  # Not a number either.
                 return foot
-            apart = size + smooth(gain / least - 1.0) * (apart - size)
+            apart = size + smooth(clear - 1.0) * (apart - size)
         angle = min(max(-MOST_RISE, angle + (size - apart) / max(gain, least)), MOST_RISE)
         turned = rotate(quat_about(axis, angle), lever)
     turn = quat_product(quat_about(axis, angle), foot.turn)
