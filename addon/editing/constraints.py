@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from typing import Any, cast
 
@@ -21,6 +20,7 @@ from ..plan import dependencies, planner
 from ..plan.chain_plan import ChainPlan
 from ..plan.planner import chains_in
 from ..plan.registry import kind_of
+from ..settings import shot_keys
 from ..settings.properties import FabrikConstraint, free_name, settings
 from . import offset
 from .bending import remove_hinges
@@ -222,10 +222,6 @@ def changed(armature: bpy.types.Object) -> None:
     armature.update_tag()
 
 
-ITEM = re.compile(r"fabrik\.(\w+)\[(\d+)\](.*)", re.DOTALL)
-"""Splits the path of a constraint's property into its index in the list and the rest."""
-
-
 def _reindex(
     ob: bpy.types.Object, places: Mapping[int, int | None], collection: str = "constraints"
 ) -> None:
@@ -242,18 +238,21 @@ def _reindex(
     owners = [one for one in bpy.data.objects if one != ob and one.is_property_set("fabrik")]
     others = [one for one in owners if len(getattr(settings(one), collection))]
     animation.rewrite(ob, others, lambda curves: _reindex_curves(curves, places, collection))
+    shot_keys.renew(ob)
 
 
 def _reindex_curves(curves: Any, places: Mapping[int, int | None], collection: str) -> None:
     for curve in list(curves):
-        match = ITEM.fullmatch(curve.data_path)
-        if match is None or match[1] != collection or int(match[2]) not in places:
+        match = shot_keys.ITEM.fullmatch(curve.data_path)
+        if match is None or match[1] != collection or match[2] is None:
+            continue
+        if int(match[2]) not in places:
             continue
         index = places[int(match[2])]
         if index is None:
             curves.remove(curve)
         else:
-            curve.data_path = f"fabrik.{collection}[{index}]{match[3]}"
+            curve.data_path = f"fabrik.{collection}[{index}]{match[4]}"
 
 
 def is_in_ik(item: FabrikConstraint) -> bool:

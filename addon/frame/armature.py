@@ -518,6 +518,9 @@ class Unevaluated(Evaluated):
             if not path.startswith(ITEM):
                 continue
             place, _, name = path[len(ITEM) :].partition("].")
+            # It is the name of an item that is gone, in a shot (`settings/shot_keys.py`).
+            if not place.isdigit():
+                continue
             if name in names and int(place) < len(columns[0]):
                 item = settings(self.object).constraints[int(place)]
                 for _, number in cast(Sampler, self._played).at(path):

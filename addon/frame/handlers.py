@@ -34,6 +34,7 @@ from ..blender.updates import (
 from ..plan import dependencies, planner
 from ..plan.planner import Planner
 from ..plan.registry import note_update
+from ..settings import shot_keys
 from ..settings.overriding import complete_references
 from .early import Coming, Early
 from .solving import Runs
@@ -86,9 +87,12 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         _take_ends(after)
         if runs.planner.pending.armatures:
             runs.planner.pending.declare(is_frame_change)
+        graphs = graphs_of(scene)
+        kinds = "SCENE", "ACTION"  # As a library is reloaded, and keys are added.
+        if any([graph.id_type_updated(kind) for graph in graphs for kind in kinds]):
+            _keep_shot_keys()  # Before the keys of one item set another.
         if getattr(bpy.app.handlers, before)[-1:] != [LAST[before]]:
             return  # What handlers after ours do is not known, and they need the FK pose as well.
-        graphs = graphs_of(scene)
         events.tagged = tagged_in(graphs)
         if plan is not None:
             coming = _coming(runs, scene, graphs, is_frame_change, events.tagged)
@@ -300,8 +304,9 @@ def on_restore(_unused: object = None, _unused_too: object = None) -> None:
 
 @persistent
 def before_saving(_path: str, _unused: object = None) -> None:
-    """Restore the FK pose, and have library overrides keep all of their settings."""
+    """Restore the FK pose, and have library overrides keep their settings and keys."""
     on_restore()
+    _keep_shot_keys()
     complete_references()
 
 
@@ -318,6 +323,7 @@ def after_load(_path: str, _unused: object = None) -> None:
     on_invalidate.notify()
     on_load.notify()
     forget_reported()
+    _keep_shot_keys()
     if planner.is_used():
         refresh(is_loaded=True)
 
@@ -328,6 +334,13 @@ def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
     on_invalidate.notify()
     rebuild_poses()
     part(Events).is_undone = True
+
+
+def _keep_shot_keys() -> None:
+    try:
+        shot_keys.keep()
+    except Exception:
+        report_once("could not keep the keys of library overrides")
 
 
 def refresh(is_loaded: bool = False) -> None:

@@ -346,6 +346,12 @@ class FabrikSettings(bpy.types.PropertyGroup):
         override=OVERRIDABLE,
     )
     is_control: bool = cast(Any, IS_CONTROL)
+    driven_lists: str = defined(
+        "Driven Lists",
+        "Items that the drivers of a library override refer to by number",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
     is_shown_in_front: bool = defined(
         "Shown in Front",
         "In Front was enabled for control bones, and is disabled with the last of them",

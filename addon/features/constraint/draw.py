@@ -6,11 +6,13 @@ from typing import cast
 
 import bpy
 
+from ...blender.errors import listed
 from ...blender.messages import CONTEXT, Message, counted, label, msg, shown
 from ...blender.refusals import rest_problem
 from ...editing.constraints import active_constraint
 from ...plan.registry import kind_of
 from ...settings.properties import FabrikConstraint, settings
+from ...settings.shot_keys import lost
 from ...ui.layout import Layout, active_column, draw_bone_of, draw_if, draw_sentence
 from ...ui.refusing import active_armature
 from ...ui.registering import registering
@@ -53,6 +55,13 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     """Draw the constraints of the armature, and the settings of the active one."""
     armature = active_armature(context)
     _draw_list(layout, armature)
+    if names := lost(armature):
+        text = msg(
+            "Keys or drivers of {names} have no effect, as the linked file no longer has it: add "
+            "it there again, or delete them here",
+            names=listed(names),
+        )
+        draw_sentence(layout, context, text)
     layout.operator("fabrik.limb_add", icon="ADD")
     if active_constraint(armature) is None:
         draw_sentence(layout, context, HOW_TO)

@@ -24,6 +24,8 @@ from rigs import (
     update,
 )
 
+from addon.settings import shot_keys
+
 pytestmark = pytest.mark.usefixtures("silent")
 
 HANDLERS = (
@@ -1044,6 +1046,125 @@ class TestLibraries:
             pytest.approx(fabrik.whole_body.clavicle),
             item.target.fabrik.is_control,
         ]
+
+    def keyed_shot(self, folder):
+        """Save a shot that keys “Elbow”, the first of two constraints, and drives “Tip”."""
+        make()
+        rig = bpy.data.objects["Rig"]
+        rig.fabrik.constraints[0].name = "Tip"
+        add_constraint(rig, "B1", bpy.data.objects["Target"], name="Elbow")
+        rig.fabrik.constraints.move(1, 0)
+        update()
+        self.save_library(folder)
+        rig = self.overridden(folder)
+        for frame, influence in ((1, 0.25), (11, 0.75)):
+            rig.fabrik.constraints["Elbow"].influence = influence
+            rig.fabrik.constraints["Elbow"].keyframe_insert("influence", frame=frame)
+        driver = rig.fabrik.constraints["Tip"].driver_add("softness").driver
+        driver.expression = "0.125"
+        go(1)
+        bpy.ops.wm.save_as_mainfile(filepath=str(folder / "shot.blend"))
+        return rig
+
+    def change_library(self, folder, change):
+        """Change its constraints in another process."""
+        path = str(folder / "library.blend")
+        steps = f"""
+        items = bpy.data.objects["Rig"].fabrik.constraints
+        {change}
+        update()
+        bpy.ops.wm.save_as_mainfile(filepath={path!r})
+        """
+        elsewhere(folder / "library.blend", steps, "0")
+
+    def reopened(self, folder, is_live):
+        if is_live:
+            [library.reload() for library in bpy.data.libraries]
+            update()
+        else:
+            bpy.ops.wm.open_mainfile(filepath=str(folder / "shot.blend"))
+        rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
+        found = []
+        for frame in (1, 11):
+            go(frame)
+            found.append({i.name: (i.influence, i.softness) for i in rig.fabrik.constraints})
+        return rig, found
+
+    @pytest.mark.parametrize("is_live", [False, True], ids=["reopened", "reloaded"])
+    @pytest.mark.parametrize(
+        ("change", "keyed"),
+        [
+            ("items.move(1, 0)", "Elbow"),
+            ("items['Elbow'].name = 'Bend'; items.move(1, 0)", "Bend"),
+            ("i = items.add(); i.name, i.bone = 'New', 'B0'; items.move(2, 0)", "Elbow"),
+            ("items.remove(0)", None),
+        ],
+        ids=["moved", "renamed and moved", "added first", "removed"],
+    )
+    def test_keys_of_a_shot_stay_with_their_constraint(self, change, keyed, is_live, tmp_path):
+        self.keyed_shot(tmp_path)
+        self.change_library(tmp_path, change)
+        rig, found = self.reopened(tmp_path, is_live)
+        for values, influence in zip(found, (0.25, 0.75), strict=True):
+            assert values.pop("Tip") == (1.0, 0.125)
+            if keyed:
+                assert values.pop(keyed)[0] == influence
+            assert all(value[0] == 1.0 for value in values.values())
+        assert shot_keys.lost(rig) == ([] if keyed else ["Elbow"])
+
+    @pytest.mark.parametrize("is_live", [False, True], ids=["reopened", "reloaded"])
+    def test_keys_of_a_shot_act_again_once_their_constraint_is_back(self, is_live, tmp_path):
+        self.keyed_shot(tmp_path)
+        self.change_library(tmp_path, "items.remove(0)")
+        self.reopened(tmp_path, is_live)
+        bpy.ops.wm.save_mainfile()
+        self.change_library(tmp_path, "i = items.add(); i.name, i.bone = 'Elbow', 'B1'")
+        rig, found = self.reopened(tmp_path, is_live)
+        assert [values["Elbow"][0] for values in found] == [0.25, 0.75]
+        assert [values["Tip"] for values in found] == [(1.0, 0.125)] * 2
+        assert shot_keys.lost(rig) == []
+
+    def test_keys_that_were_not_saved_stay_with_their_constraint(self, tmp_path):
+        rig = self.keyed_shot(tmp_path)
+        tip = rig.fabrik.constraints["Tip"]
+        tip.stretch_max = 2.0
+        tip.keyframe_insert("stretch_max", frame=1)
+        update()
+        self.change_library(tmp_path, "items.remove(0)")
+        rig, _ = self.reopened(tmp_path, is_live=True)
+        paths = {curve.data_path for curve in curves(rig) if "stretch_max" in curve.data_path}
+        assert paths == {"fabrik.constraints[0].stretch_max"}
+
+    def test_keys_of_constraints_that_a_shot_adds_and_moves_stay_with_them(self, tmp_path):
+        rig = self.keyed_shot(tmp_path)
+        for name in ("One", "Two"):
+            add_constraint(rig, "B0", make_empty(name), name=name, influence=0.5)
+        update()
+        rig.fabrik.constraints["Two"].keyframe_insert("influence", frame=1)
+        update()
+        activate(rig)
+        rig.fabrik.active_index = 2
+        assert bpy.ops.fabrik.constraint_remove(keep_controls=True) == {"FINISHED"}
+        bpy.ops.wm.save_mainfile()
+        self.change_library(tmp_path, "items.remove(0)")
+        rig, found = self.reopened(tmp_path, is_live=False)
+        assert [*found[0]] == ["Tip", "Two"]
+        assert "fabrik.constraints[1].influence" in {curve.data_path for curve in curves(rig)}
+        assert found[0]["Two"][0] == 0.5
+
+    def test_undo_keeps_the_keys_of_a_shot_with_their_constraint(self, tmp_path):
+        self.keyed_shot(tmp_path)
+        self.change_library(tmp_path, "items.move(1, 0)")
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+        bpy.ops.ed.undo_push(message="opened")
+        bpy.data.objects["Target"].location.x += 0.25
+        bpy.ops.ed.undo_push(message="moved")
+        bpy.ops.ed.undo()
+        rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
+        go(11)
+        items = rig.fabrik.constraints
+        assert (items["Elbow"].influence, items["Tip"].influence) == (0.75, 1.0)
+        assert items["Tip"].softness == 0.125
 
     def test_constraint_added_to_an_override_stays(self, tmp_path):
         self.library(tmp_path)

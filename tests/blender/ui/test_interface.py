@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 import pytest
 from layouts import Layout, classes
-from rigs import KEYABLE, activate, add_constraint, go, make_chain, make_empty, update
+from rigs import KEYABLE, activate, add_constraint, curves, go, make_chain, make_empty, update
 from user import SOLVERS
 
 STATES = ("REACHED", "OUT_OF_REACH", "LIMITED", "INVALID", "DISABLED")
@@ -531,6 +531,26 @@ def test_of_a_linked_armature_the_panel_says_what_to_do(addon: ModuleType, tmp_p
     assert {"influence", "bone", "target", "use_stretch"} <= set(names)
     assert all(item.is_property_readonly(name) for name in names), "Blender greys them"
     assert not linked.fabrik.is_property_readonly("active_index"), "all can be looked at"
+
+
+def test_the_sidebar_names_constraints_whose_keys_wait_for_the_library(
+    addon: ModuleType, tmp_path: Any
+) -> None:
+    add_constraint(make_chain(3), "B2", make_empty())
+    path = str(tmp_path / "library.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(path, link=True) as (_, wanted):
+        wanted.objects = ["Rig"]
+    rig = wanted.objects[0].override_create(remap_local_usages=True)
+    bpy.context.scene.collection.objects.link(rig)
+    activate(rig)
+    item = rig.fabrik.constraints[0]
+    item.keyframe_insert("influence", frame=1)
+    update()
+    assert "no longer has it" not in " ".join(drawn(addon))
+    curves(rig)[0].data_path = 'fabrik.constraints["Elbow"].influence'
+    assert "Keys or drivers of “Elbow” have no effect" in " ".join(drawn(addon))
 
 
 class Closed(Layout):
