@@ -121,7 +121,8 @@ class Window:
         unfinished.rename(FOLDER / "question.py")
         end = time.monotonic() + 2 * PATIENCE
         while not answer.exists():
-            assert self.is_running(), f"Blender has ended; asked was: {text}"
+            code = self._process.poll()
+            assert code is None, f"Blender has ended ({code}); asked was: {text}"
             assert time.monotonic() < end, f"Blender does not answer; asked was: {text}"
             time.sleep(0.01)
         told = json.loads(answer.read_text(encoding="utf-8"))
