@@ -537,13 +537,15 @@ def test_feet_that_run_over_stairs_stand_still_and_not_within_them() -> None:
             assert place.z - under.z > ball - 0.010
         low = min(place.z for place in flat[bone]) + 0.006
         down = [max(a.z, b.z) < low for a, b in pairwise(flat[bone])]
-        slides = [(a - b).length for (a, b), one in zip(pairwise(places), down, strict=True) if one]
+        ways = [b - a for (a, b), one in zip(pairwise(places), down, strict=True) if one]
+        slides = [way.length for way in ways]
         assert len(slides) > 25
         # Some of these frames are beside the contacts, in which it moves as animated.
         assert min(slides) < 1e-5
         assert median(slides) < 0.006
-        # As the heel rises, the foot rolls on its sole: the joint above it goes ahead a little.
-        assert max(slides) < 0.013
+        # As the heel rises, the foot rolls on its sole: the joint above it goes ahead a little. Over
+        # an edge it comes down more steeply, which is no slide.
+        assert max(way.xy.length for way in ways) < 0.012
 
 
 def test_body_of_the_quadruped_is_of_one_piece() -> None:
