@@ -215,18 +215,6 @@ def test_foot_does_not_jump_where_turning_it_ceases_to_bring_it_nearer() -> None
     assert max(length(sub(b, a)) for a, b in pairwise(places)) < 1e-3
 
 
-def test_foot_does_not_jump_where_it_is_upright() -> None:
-    """As it tips over its toes, beyond where its ankle is above its ball."""
-    sole = Sole((0.0, 0.0, -0.09), (0.13, 0.0, -0.09))
-    moved: list[Vec] = []
-    for i in range(601):
-        foot = pose_on_ball(sole, 0.2 + 0.0025 * i)
-        root = add(foot.place, (0.5, 0.0, 0.75))
-        moved.append(sub(pivoted(foot, root, (0.0, 0.0, 0.0), sole, UP, 0.895).place, foot.place))
-    assert max(map(length, moved)) > 5e-3
-    assert max(length(sub(b, a)) for a, b in pairwise(moved)) < 1e-3
-
-
 def test_foot_rolls_as_the_animation_does() -> None:
     """Heel off: the foot is turned as given as soon as the time of the lock is over."""
     walk = steps(120.0)

@@ -19,7 +19,6 @@ from ..core.vectors import (
     QUAT_IDENTITY,
     Quat,
     Vec,
-    across,
     add,
     cross,
     dot,
@@ -509,8 +508,7 @@ def pivoted(foot: Pose, root: Vec, ankle: Vec, sole: Sole, up: Vec, apart: float
     """Return a foot whose ankle is at a distance from the hip joint, turned about its ball.
 
     The ball stays in place, as at heel off in walking. Where that hardly changes the distance, or
-    takes more than `MOST_RISE`, it is not reached, and the less the less that changes it. Nor is it
-    by a foot that is nearly upright, which would have to turn about either side.
+    takes more than `MOST_RISE`, it is not reached, and the less the less that changes it.
 
     Args:
         foot: The foot.
@@ -526,17 +524,14 @@ def pivoted(foot: Pose, root: Vec, ankle: Vec, sole: Sole, up: Vec, apart: float
     if axis is None or sole.heel == sole.ball:
         return foot
     angle, turned, ball, least = 0.0, lever, sub(joint, lever), LEAST_GAIN * length(lever)
-    level = length(across(lever, up))
     for number in range(NEWTON):
         way = sub(root, add(ball, turned))
         size = length(way)
         gain = dot(way, cross(axis, turned)) / size if size > 0.0 else 0.0
         if number == 0:
-            # A foot that passes upright would turn the other way all at once.
-            clear = min(gain, level) / least
-            if not clear >= 1.0:  # Not a number either.
+            if not gain >= least:  # Not a number either.
                 return foot
-            apart = size + smooth(clear - 1.0) * (apart - size)
+            apart = size + smooth(gain / least - 1.0) * (apart - size)
         angle = min(max(-MOST_RISE, angle + (size - apart) / max(gain, least)), MOST_RISE)
         turned = rotate(quat_about(axis, angle), lever)
     turn = quat_product(quat_about(axis, angle), foot.turn)
