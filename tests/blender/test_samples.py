@@ -543,8 +543,8 @@ def test_feet_that_run_over_stairs_stand_still_and_not_within_them() -> None:
         # Some of these frames are beside the contacts, in which it moves as animated.
         assert min(slides) < 1e-5
         assert median(slides) < 0.006
-        # As the heel rises, the foot rolls on its sole: the joint above it goes ahead a little. Over
-        # an edge it comes down more steeply, which is no slide.
+        # As the heel rises, the foot rolls on its sole: the joint above it goes ahead a little.
+        # Over an edge it comes down more steeply, which is no slide.
         assert max(way.xy.length for way in ways) < 0.012
 
 
