@@ -75,9 +75,9 @@ def _keep_keys(holder: Any, slot: str, items: Lists) -> None:
     action = holder.action
     notes: dict[str, str] = dict(action.get(NOTE, {}))
     text = json.dumps(items)
-    lists = animation.curve_lists(action, getattr(holder, "action_slot", None))
     if notes.get(slot) == text:
         return
+    lists = animation.curve_lists(action, getattr(holder, "action_slot", None))
     if not any(_is_ours(curve) for curves in lists for curve in curves):
         return
     if slot in notes:

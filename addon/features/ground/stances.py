@@ -141,7 +141,7 @@ class FootClip:
         self.inputs = inputs
         self.sole = contact_track.sole(inputs.rest)
         self._turns = {under: turn_of_frame(frame) for under, frame in inputs.frames.items()}
-        self._poses: dict[float, Pose] = {}
+        self._poses: dict[int, Pose] = {}
         self._flats: dict[float, Pose] = {}
         self._legs: dict[int, shape.LockedLeg] = {}
         self._flexions: dict[int, Vec] = {}
@@ -180,21 +180,18 @@ class FootClip:
 
         Between frames it is taken to go straight from one to the next.
         """
-        pose = self._poses.get(time)
-        if pose is None:
-            pose = self._poses[time] = self._pose(time)
-        return pose
-
-    def _pose(self, time: float) -> Pose:
         frame = floor(time)
         if time != frame:
             here, then, share = self.pose(frame), self.pose(frame + 1), time - frame
             return Pose(mix(here.place, then.place, share), slerp(here.turn, then.turn, share))
-        inputs, sample = self.inputs, self.contact_track.track.samples[frame]
-        aside = across(point_in(inputs.frames[sample.under], sample.place), inputs.up)
-        height = scaled(inputs.up, inputs.floor - inputs.rest + sample.height)
-        turn = quat_product(self._turns[sample.under], sample.turn)
-        return Pose(add(aside, height), turn)
+        pose = self._poses.get(frame)
+        if pose is None:
+            inputs, sample = self.inputs, self.contact_track.track.samples[frame]
+            aside = across(point_in(inputs.frames[sample.under], sample.place), inputs.up)
+            height = scaled(inputs.up, inputs.floor - inputs.rest + sample.height)
+            turn = quat_product(self._turns[sample.under], sample.turn)
+            pose = self._poses[frame] = Pose(add(aside, height), turn)
+        return pose
 
     def root(self, frame: int) -> Vec:
         """Return the animated hip joint, relative to the goal of the foot."""

@@ -112,7 +112,7 @@ class Track(NamedTuple):
 def moving(samples: Sequence[Sample], margin: int, least: float, most: float) -> tuple[int, int]:
     """Return the first and the last sample of a track that count.
 
-    That are those in its range, and before and after it those up to a cut, or to where the foot is
+    These are all in its range, and before and after it those up to a cut, or to where the foot is
     held: there its animation ends, and it does not stand.
 
     Args:
