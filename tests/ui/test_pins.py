@@ -71,6 +71,27 @@ class TestPins:
         window.key("ctrl+z")
         window.until(f"pose('Downloaded') == {pose} and len({RIG}.fabrik.pins) == 2")
 
+    def test_what_lags_behind_the_mouse_settles_when_it_rests(self, window):
+        have_tool(window)
+        window.ask(
+            f"half = {RIG}.pose.bones['mixamorig:LeftShoulder'].constraints.new('COPY_ROTATION'); "
+            f"half.target, half.subtarget, half.influence = {RIG}, 'mixamorig:Hips', 0.5"
+        )
+        hover(window, FEET[0])
+        window.key("p")
+        window.until(f"len({RIG}.fabrik.pins) == 1")
+        pose = window.ask("pose('Downloaded')")
+        window.move(hand_at(window))
+        window.press()
+        window.slide(20, 80)
+        window.until(f"pose('Downloaded') != {pose}")
+        window.settled()
+        at_rest = place(window, HAND)
+        window.release()
+        window.until("modal() == ''")
+        # What had not settled does so when the button is released.
+        assert place(window, HAND) == at_rest
+
     def test_escape_gives_back_pose_and_pins(self, window):
         have_tool(window)
         hover(window, FEET[0])

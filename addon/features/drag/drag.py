@@ -73,6 +73,19 @@ class PinningDrag(Protocol):
         ...
 
 
+@runtime_checkable
+class FollowingDrag(Protocol):
+    """A drag that costs less while the mouse moves, if what is dragged may lag a little then."""
+
+    def follow(self, displacement: Vec) -> None:
+        """Drag in world space, relative to the start of the drag, nearly there."""
+        ...
+
+    def settle(self) -> None:
+        """Drag the rest of the way."""
+        ...
+
+
 WAYS: list[Callable[[bpy.types.Object, str, bool], Drag | None]] = []
 """Other ways to drag a bone of an armature, which features add; each may leave it to the next.
 

@@ -15,13 +15,16 @@ from ...blender.errors import listed
 from ...blender.messages import Message, joined, msg
 from ...ui.wording import length_text
 from .displacement import Lock, Typed, locked, on_grid, pressed, projected, stepped
-from .drag import Drag
+from .drag import Drag, FollowingDrag
 from .pointer import Pointer
 from .snapping import seen_point
 
 AXES = ("X", "Y", "Z")
 SURFACES = {"FACE", "VERTEX"}
 """Supported snap elements."""
+
+TICK = 0.1
+"""The seconds between ticks. Nobody takes a shorter pause of the mouse for a rest."""
 
 FINE = 0.1
 """Fraction of the grid step while Shift is held."""
@@ -57,10 +60,16 @@ class Gesture:
         self._lock: Lock | None = None
         self._typed = Typed()
         self._lines = AxisLines(dragged.place)
+        self._is_moving = False
+        manager: Any = context.window_manager
+        self._timer = manager.event_timer_add(TICK, window=context.window)
 
     def release(self) -> None:
-        """Stop drawing."""
+        """Stop drawing, and the timer."""
         self._lines.remove()
+        if self._timer is not None:
+            cast(Any, bpy.context).window_manager.event_timer_remove(self._timer)
+            self._timer = None
 
     def mouse_move(self, context: bpy.types.Context, event: bpy.types.Event) -> None:
         """Handle a mouse move."""
@@ -96,8 +105,22 @@ class Gesture:
         displacement = self._typed.displacement(axes, self._free())
         if displacement is None:
             displacement = self._pointed(context, event, axes)
-        self.dragged.move_by(displacement)
+        if isinstance(self.dragged, FollowingDrag):
+            self.dragged.follow(displacement)
+            self._is_moving = True
+        else:
+            self.dragged.move_by(displacement)
         self.displacement = displacement
+
+    def tick(self) -> None:
+        """Let what is dragged settle if nothing has moved it since the last tick.
+
+        Raises:
+            ProblemError: If it cannot.
+        """
+        if isinstance(self.dragged, FollowingDrag) and not self._is_moving:
+            self.dragged.settle()
+        self._is_moving = False
 
     def _axes(self) -> Mat3:
         return self.dragged.axes if self._lock is not None and self._lock.is_local else IDENTITY

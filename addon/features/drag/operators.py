@@ -237,6 +237,9 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             dragged.next_pin()
             cast(Any, context.area).tag_redraw()
             return {"RUNNING_MODAL"}
+        if event.type == "TIMER":
+            self._gesture.tick()
+            return {"RUNNING_MODAL"}
         if event.type == "MOUSEMOVE":
             self._gesture.mouse_move(context, event)
         elif not (event.type in SHIFTS or (is_press and self._gesture.key(event))):

@@ -253,6 +253,7 @@ class Body:
         shown: Callable[[WholeBodyPose], Callable[[int], Frame]] | None = None,
         rounds: int = ROUNDS,
         response: Response | None = None,
+        near: float = EXACT,
     ) -> WholeBodyPose:
         """Return the pose in which the goals are met.
 
@@ -267,6 +268,8 @@ class Body:
                 channels of these bones alone.
             rounds: The most solutions.
             response: What poses for other places of the same goals have taught; None for nothing.
+            near: The largest miss of what is dragged that is not corrected, as a fraction of the
+                size of the body.
         """
         shown = shown or self._composed_in
         exact = [i for i, one in enumerate(wanted) if is_exact(one.goal)]
@@ -284,13 +287,16 @@ class Body:
                 response.forget()
                 return pose
             seen = self._seen(shown(pose), pose, [wanted[i] for i in exact], asked)
-            pairs = zip(seen, places, strict=True)
-            missed = max([length(sub(one, other)) for one, other in pairs], default=0.0)
+            misses = [length(sub(one, other)) for one, other in zip(seen, places, strict=True)]
+            missed = max(misses, default=0.0)
             if missed <= EXACT * self.size:
                 return pose
             is_reached = max([pose.misses[i] for i in exact]) <= EXACT * self.size
             response.learn(asked, seen, is_reached and missed < last)
             last = missed
+            allowed = [near if wanted[i].goal.rank == DRAGGED else EXACT for i in exact]
+            if all(one <= most * self.size for one, most in zip(misses, allowed, strict=True)):
+                return pose
 
     def _seen(
         self,

@@ -58,6 +58,10 @@ from .targets import DrivenLimb, driven_limbs, posed_chains
 REACHED = 1e-4
 """The largest miss of the dragged point that counts as reached, as a fraction of the body."""
 
+LAG = 1e-3
+"""The largest lag of the dragged point behind the mouse while this moves, as a fraction of the body.
+Where constraints carry the bones, exact is another evaluation of the rig, which shows it later."""
+
 GAZE = 0.5
 """How strictly the head keeps its orientation; the stiffness of a bone is 1. To be stricter costs
 up to twice the least motion."""
@@ -95,6 +99,7 @@ class WholeBodyDrag:
         self._pin_kind = pin_kind(armature, bone)
         self._placed = DraggedPlace(armature, bone)
         self._displacement = ORIGIN
+        self._is_lagging = False
         self.state = "REACHED"
 
     def _read(self, depsgraph: bpy.types.Depsgraph) -> None:
@@ -276,7 +281,25 @@ class WholeBodyDrag:
         Raises:
             ProblemError: If that overflows.
         """
+        self._move_by(displacement, EXACT)
+
+    def follow(self, displacement: Vec) -> None:
+        """Do so while the mouse moves: the bone may lag a little until it settles.
+
+        Raises:
+            ProblemError: If that overflows.
+        """
+        self._move_by(displacement, LAG)
+
+    def settle(self) -> None:
+        """Take away the lag that following has left."""
+        if self._is_lagging:
+            self.move_by(self._displacement)
+
+    def _move_by(self, displacement: Vec, near: float) -> None:
+        """Drag the bone with a miss that need not be corrected, as a fraction of the body."""
         self._displacement = displacement
+        self._is_lagging = near > EXACT and displacement != ORIGIN and not self._posed.is_exact
         if displacement == ORIGIN:
             self._restore()
             return
@@ -289,6 +312,7 @@ class WholeBodyDrag:
                 self._support,
                 self._write,
                 self._response,
+                near,
             )
         except (ValueError, ArithmeticError):
             self._hold()  # What was learned there may be infinite.
@@ -328,6 +352,7 @@ class WholeBodyDrag:
         Raises:
             ProblemError: If it could not be keyed; the pose is kept.
         """
+        self.settle()
         self._placed.key()
         keyed = self._keyed()
         for owner, name in self._posed.channels(keyed - self._not_written):

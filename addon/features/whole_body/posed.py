@@ -51,7 +51,11 @@ TURNING: Final = {
 
 
 class PosedBody(Body):
-    """The bones between the root of a body and all that is pulled at."""
+    """The bones between the root of a body and all that is pulled at.
+
+    Attributes:
+        is_exact: Whether nothing but the channels poses it, so that the solver's pose is shown.
+    """
 
     def __init__(
         self,
@@ -111,7 +115,7 @@ class PosedBody(Body):
         }
         is_fixed = self._is_location_fixed(root)
         super().__init__(rig, facts, frames, locals_, above, not is_fixed, clavicle)
-        self._is_exact = self._follows_channels()
+        self.is_exact = self._follows_channels()
 
     def _shown_turn(self, bone: int, frames: Mapping[int, Frame]) -> Quat:
         """Return the rotation of a bone that is shown, in its channel."""
@@ -174,8 +178,12 @@ class PosedBody(Body):
         support: Support | None,
         write: Callable[[WholeBodyPose], None],
         response: Response,
+        near: float,
     ) -> WholeBodyPose:
-        """Write the pose in which the goals are met as Blender computes it, and return it."""
+        """Write the pose in which the goals are met as Blender computes it, and return it.
+
+        What is dragged may miss by as much as ``near``, as a fraction of the size of the body.
+        """
         written: WholeBodyPose | None = None
 
         def shown(pose: WholeBodyPose) -> Callable[[int], Frame]:
@@ -185,10 +193,10 @@ class PosedBody(Body):
             self._armature.update_tag()
             return Evaluated(self._armature.evaluated_get(updated())).frame
 
-        if self._is_exact:
+        if self.is_exact:
             pose = self.solve(solver, wanted, support)
         else:
-            pose = self.solve(solver, wanted, support, shown, 1 + MEASURED, response)
+            pose = self.solve(solver, wanted, support, shown, 1 + MEASURED, response, near)
         if pose is not written:  # To write it again would have Blender evaluate it again.
             write(pose)
         return pose

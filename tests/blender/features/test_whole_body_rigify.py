@@ -103,6 +103,46 @@ def test_a_move_evaluates_the_rig_as_rarely_as_its_constraints_allow(
     assert median(counts) == most
 
 
+def test_the_head_lags_little_behind_the_mouse_for_one_evaluation_and_settles(
+    rig: Any, evaluations: list[float]
+) -> None:
+    for foot in FEET:
+        bpy.ops.fabrik.pin(bone=foot, kind="BOTH")
+    watch(rig, "head")
+    update()
+    names = ("ORG-spine.006", "ORG-foot.L", "ORG-foot.R")
+    start = {name: head_of(rig, name) for name in names}
+    settled: list[dict[str, Any]] = []
+    for moves in (1, 40):
+        dragged = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), rig, "head")
+        counts: list[int] = []
+        way = Vector()
+        for move in range(1, moves + 1):
+            way = Vector((0.06, -0.1, -0.08)) * (move / moves)
+            evaluations.clear()
+            dragged.follow(tuple(way))
+            update()
+            counts.append(len(evaluations))
+            _, *feet = [(head_of(rig, name) - there).length for name, there in start.items()]
+            assert max(feet) < 2e-5
+            lag = (head_of(rig, names[0]) - start[names[0]] - way).length
+            assert lag < 1e-3 * head_of(rig, names[0]).z
+        dragged.settle()
+        update()
+        assert (head_of(rig, names[0]) - start[names[0]] - way).length < 2e-5
+        evaluations.clear()
+        dragged.settle()
+        update()
+        assert not evaluations
+        settled.append({bone.name: matrix_of(rig, bone.name) for bone in rig.pose.bones})
+        assert moves == 1 or (median(counts) == 1 and sum(counts) <= 1.1 * moves)
+        dragged.cancel()
+        update()
+    for name, matrix in settled[0].items():
+        assert (matrix.translation - settled[1][name].translation).length < 1e-4, name
+        assert angle_between(matrix, settled[1][name]) < 1e-3, name
+
+
 def test_many_small_moves_of_the_head_give_what_one_gives(rig: Any) -> None:
     for foot in FEET:
         bpy.ops.fabrik.pin(bone=foot, kind="BOTH")
