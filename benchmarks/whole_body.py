@@ -22,7 +22,8 @@ Milliseconds of the processor for a move of the mouse while a hand, the pelvis o
 dragged, with both feet pinned: solving, and then Blender's update of the armature. “in reach” and \
 “out of reach” are medians of {moves} moves along a line of a tenth, and of the whole, of the \
 character's height, “largest” is the largest of them all. “press” is what comes before the first \
-move."""
+move, “rest” is what takes away, once the mouse rests, what the bone lags behind it; the largest of \
+both lines."""
 
 SLOW = "its constraints carry the bones, and each try takes an evaluation of the whole rig"
 
@@ -51,7 +52,7 @@ def whole_body(effort: Effort) -> Section:
             feet = ("foot_ik.L", "foot_ik.R")
             rows += _measured(f"Rigify's {kind}", GENERATED, feet, 16.0, effort, found)
     meaning = MEANING.format(moves=effort.of(MOVES, 2)) + ("" if is_there else f" {WITHOUT}")
-    headings = ("dragged", "bones", "press", "in reach", "out of reach", "largest", "update")
+    headings = ("dragged", "bones", "press", "in reach", "out of reach", "largest", "update", "rest")
     return Section("Whole body", [Table(meaning, headings, rows)], goals=found)
 
 
@@ -79,7 +80,7 @@ def _measured(
     for bone in effort.of(dragged, dragged[:1]):
         times: dict[float, list[float]] = {0.1: [], 1.0: []}
         updates: list[float] = []
-        press = 0.0
+        press = rest = 0.0
         for far, own in times.items():
             start = process_time()
             drag = begin(rig, bone, True)
@@ -88,13 +89,14 @@ def _measured(
             count = effort.of(MOVES, 2)
             for move in range(1, count + 1):
                 way = WAY * (far * height * move / count)
-                own.append(_clocked(lambda way=way, drag=drag: drag.move_by(tuple(way))))
+                own.append(_clocked(lambda way=way, drag=drag: drag.follow(tuple(way))))
                 updates.append(_clocked(layer.update))
+            rest = max(rest, _clocked(drag.settle))
             drag.cancel()
             layer.update()
         near, beyond = (median(own) for own in times.values())
         largest, update = max(map(max, times.values())), median(updates)
-        cells = (press, near, beyond, largest, update)
+        cells = (press, near, beyond, largest, update, rest)
         rows.append([f"{name}, {bone}", str(len(rig.data.bones)), *map(ms, cells)])
         what = f"Whole body, {name}, {bone} in reach: milliseconds of a move and its update"
         found.append(Bound(what, most, 1e3 * (near + update), SLOW))
