@@ -52,7 +52,16 @@ def whole_body(effort: Effort) -> Section:
             feet = ("foot_ik.L", "foot_ik.R")
             rows += _measured(f"Rigify's {kind}", GENERATED, feet, 16.0, effort, found)
     meaning = MEANING.format(moves=effort.of(MOVES, 2)) + ("" if is_there else f" {WITHOUT}")
-    headings = ("dragged", "bones", "press", "in reach", "out of reach", "largest", "update", "rest")
+    headings = (
+        "dragged",
+        "bones",
+        "press",
+        "in reach",
+        "out of reach",
+        "largest",
+        "update",
+        "rest",
+    )
     return Section("Whole body", [Table(meaning, headings, rows)], goals=found)
 
 

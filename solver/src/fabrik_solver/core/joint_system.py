@@ -73,20 +73,6 @@ class Block:
             return False
         return self.g == 0.0 and self.h == 0.0 and self.i == 0.0
 
-    def subtract(self, p: "Block", q: "Block") -> None:
-        """Subtract the transposed first block times the second one."""
-        a, b, c, d, e, f, g, h, i = p.a, p.b, p.c, p.d, p.e, p.f, p.g, p.h, p.i
-        r, s, t, u, v, w, x, y, z = q.a, q.b, q.c, q.d, q.e, q.f, q.g, q.h, q.i
-        self.a -= a * r + d * u + g * x
-        self.b -= a * s + d * v + g * y
-        self.c -= a * t + d * w + g * z
-        self.d -= b * r + e * u + h * x
-        self.e -= b * s + e * v + h * y
-        self.f -= b * t + e * w + h * z
-        self.g -= c * r + f * u + i * x
-        self.h -= c * s + f * v + i * y
-        self.i -= c * t + f * w + i * z
-
 
 @final
 class Pivot:
@@ -162,6 +148,7 @@ class JointSystem:
     __slots__ = (
         "_factors",
         "_pivots",
+        "_rotations",
         "axes",
         "chains",
         "kept",
@@ -181,6 +168,7 @@ class JointSystem:
     kept: list[Vec]
     _factors: list[list[Block]]
     _pivots: list[Pivot]
+    _rotations: list[bool]
 
     def __init__(self) -> None:
         """Begin without any."""
@@ -194,6 +182,7 @@ class JointSystem:
         self.kept = []
         self._factors = []
         self._pivots = []
+        self._rotations = []
 
     def append(
         self,
@@ -221,12 +210,13 @@ class JointSystem:
         self.chains.append(chain)
         self.rows.append([Block() for _ in chain])
         self.walls.append(walls)
+        self._rotations.append(axes[0] != ORIGIN)
         self.kept.append((1.0, float(count > 1), float(count > 2)))
         return index
 
     def is_rotation(self, index: int) -> bool:
         """Return whether a joint rotates."""
-        return self.axes[index][0] != ORIGIN
+        return self._rotations[index]
 
     def hold(self, step: list[Vec], least: float) -> bool:
         """Hold what a step takes into its wall by more than ``least``; return whether any was."""
@@ -271,9 +261,7 @@ class JointSystem:
             divided = [row[0], *[pivot.divided(block) for block in row[1:]]]
             for k in range(1, len(chain)):
                 if not row[k].is_zero():
-                    above = factors[chain[k]]
-                    for m in range(k, len(chain)):
-                        above[m - k].subtract(row[k], divided[m])
+                    _subtract(factors[chain[k]], row[k], divided, k)
             factors[index] = divided
         pivots.reverse()
         self._factors = factors
@@ -283,29 +271,62 @@ class JointSystem:
     def solved(self, right: list[Vec]) -> list[Vec]:
         """Return what the factorized matrix takes to the right-hand side."""
         rows, chains = self._factors, self.chains
-        values: list[Vec] = []
+        values: list[_Entry] = []
         for (x, y, z), (u, v, w) in zip(right, self.kept, strict=True):
-            values.append((u * x, v * y, w * z))
+            values.append(_Entry(u * x, v * y, w * z))
         for index in range(len(rows) - 1, -1, -1):
             row, chain = rows[index], chains[index]
-            x, y, z = values[index]
+            own = values[index]
+            x, y, z = own.x, own.y, own.z
             for k in range(1, len(chain)):
-                block = row[k]
-                u, v, w = values[chain[k]]
-                values[chain[k]] = (
-                    u - (block.a * x + block.d * y + block.g * z),
-                    v - (block.b * x + block.e * y + block.h * z),
-                    w - (block.c * x + block.f * y + block.i * z),
-                )
+                block, other = row[k], values[chain[k]]
+                other.x -= block.a * x + block.d * y + block.g * z
+                other.y -= block.b * x + block.e * y + block.h * z
+                other.z -= block.c * x + block.f * y + block.i * z
+        found: list[Vec] = []
         for index, row in enumerate(rows):
-            chain = chains[index]
-            x, y, z = values[index]
-            x, y, z = self._pivots[index].solved(x, y, z)
+            chain, own = chains[index], values[index]
+            x, y, z = self._pivots[index].solved(own.x, own.y, own.z)
             for k in range(1, len(chain)):
-                block = row[k]
-                u, v, w = values[chain[k]]
+                block, other = row[k], values[chain[k]]
+                u, v, w = other.x, other.y, other.z
                 x -= block.a * u + block.b * v + block.c * w
                 y -= block.d * u + block.e * v + block.f * w
                 z -= block.g * u + block.h * v + block.i * w
-            values[index] = (x, y, z)
-        return values
+            own.x, own.y, own.z = x, y, z
+            found.append((x, y, z))
+        return found
+
+
+@final
+class _Entry:
+    """The entries of a vector for a joint; as attributes, like those of a block."""
+
+    __slots__ = ("x", "y", "z")
+    x: float
+    y: float
+    z: float
+
+    def __init__(self, x: float, y: float, z: float) -> None:
+        self.x = x
+        self.y = y
+        self.z = z
+
+
+def _subtract(blocks: list[Block], p: Block, others: list[Block], first: int) -> None:
+    """Subtract from each block the transposed ``p`` times one of the others, from a first one."""
+    a, b, c, d, e, f, g, h, i = p.a, p.b, p.c, p.d, p.e, p.f, p.g, p.h, p.i
+    at = first
+    for block in blocks:
+        q = others[at]
+        at += 1
+        r, s, t, u, v, w, x, y, z = q.a, q.b, q.c, q.d, q.e, q.f, q.g, q.h, q.i
+        block.a -= a * r + d * u + g * x
+        block.b -= a * s + d * v + g * y
+        block.c -= a * t + d * w + g * z
+        block.d -= b * r + e * u + h * x
+        block.e -= b * s + e * v + h * y
+        block.f -= b * t + e * w + h * z
+        block.g -= c * r + f * u + i * x
+        block.h -= c * s + f * v + i * y
+        block.i -= c * t + f * w + i * z

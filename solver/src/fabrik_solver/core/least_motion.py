@@ -441,12 +441,17 @@ class Search:
             following = head
 
     def _missed(self, pose: Placement, after: Placement) -> list[Vec]:
-        """Return what pulls at the system because a step has curvature."""
+        """Return what pulls at the system because a step has curvature.
+
+        Args:
+            pose: The pose that the step began at.
+            after: The pose that it led to, whose energy was the last that was asked for.
+        """
         count = len(self.body.joints)
         forces: list[Vec] = [ORIGIN] * count
         torques: list[Vec] = [ORIGIN] * count
         for spring in self.springs:
-            missed = sub(spring.miss_of(after), spring.foreseen)
+            missed = sub(spring.seen, spring.foreseen)
             self._pull(spring, spring.pull(missed), forces, torques)
         right = self._gathered(pose, forces, torques)
         lean = self._lean

@@ -54,6 +54,7 @@ class Spring:
         place: Where its point is.
         miss: The way from where its point is wanted to where it is, or that as a rotation vector.
         rate: Its force divided by its length.
+        seen: The miss in the pose whose energy was asked for last.
         foreseen: The miss that is expected after the step.
         force: The force that is expected after the step.
     """
@@ -71,6 +72,7 @@ class Spring:
         "place",
         "rank",
         "rate",
+        "seen",
         "strength",
         "weight",
         "weights",
@@ -87,6 +89,7 @@ class Spring:
     place: Vec
     rank: int
     rate: float
+    seen: Vec
     strength: float
     weight: float
     weights: Vec
@@ -109,6 +112,7 @@ class Spring:
         self.place = ORIGIN
         self.miss = ORIGIN
         self.rate = 0.0
+        self.seen = ORIGIN
         self.foreseen = ORIGIN
         self.force = ORIGIN
 
@@ -130,7 +134,8 @@ class Spring:
 
     def energy(self, pose: Placement) -> float:
         """Return the energy in a pose."""
-        return energy(self.length(self.miss_of(pose)), self.strength, self.rank)
+        self.seen = self.miss_of(pose)
+        return energy(self.length(self.seen), self.strength, self.rank)
 
     def look(self, pose: Placement) -> None:
         """Find how it pulls in a pose."""
