@@ -22,8 +22,8 @@ Milliseconds of the processor for a move of the mouse while a hand, the pelvis o
 dragged, with both feet pinned: solving, and then Blender's update of the armature. “in reach” and \
 “out of reach” are medians of {moves} moves along a line of a tenth, and of the whole, of the \
 character's height, “largest” is the largest of them all. “press” is what comes before the first \
-move, “rest” is what takes away, once the mouse rests, what the bone lags behind it; the largest of \
-both lines."""
+move, “rest” is what it takes once the mouse rests to end what the bone lags behind it, the larger \
+of both lines."""
 
 SLOW = "its constraints carry the bones, and each try takes an evaluation of the whole rig"
 
@@ -52,17 +52,8 @@ def whole_body(effort: Effort) -> Section:
             feet = ("foot_ik.L", "foot_ik.R")
             rows += _measured(f"Rigify's {kind}", GENERATED, feet, 16.0, effort, found)
     meaning = MEANING.format(moves=effort.of(MOVES, 2)) + ("" if is_there else f" {WITHOUT}")
-    headings = (
-        "dragged",
-        "bones",
-        "press",
-        "in reach",
-        "out of reach",
-        "largest",
-        "update",
-        "rest",
-    )
-    return Section("Whole body", [Table(meaning, headings, rows)], goals=found)
+    times = ("press", "in reach", "out of reach", "largest", "update", "rest")
+    return Section("Whole body", [Table(meaning, ("dragged", "bones", *times), rows)], goals=found)
 
 
 def _measured(

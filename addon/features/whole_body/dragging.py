@@ -59,8 +59,9 @@ REACHED = 1e-4
 """The largest miss of the dragged point that counts as reached, as a fraction of the body."""
 
 LAG = 1e-3
-"""The largest lag of the dragged point behind the mouse while this moves, as a fraction of the body.
-Where constraints carry the bones, exact is another evaluation of the rig, which shows it later."""
+"""The largest lag of the dragged point behind the mouse while that moves, as a fraction of the
+body. Where constraints carry the bones, to be exact takes another evaluation of the rig, by which
+the bone would be shown where the mouse has been."""
 
 GAZE = 0.5
 """How strictly the head keeps its orientation; the stiffness of a bone is 1. To be stricter costs
