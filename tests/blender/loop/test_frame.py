@@ -22,13 +22,13 @@ ROOT = Path(addon.__file__).parent
 MOST_FLOORS = 10
 """How many modules of the plan and the frame may import each other in a row."""
 
-MOST_CALLS = {"again": 94, "first": 102}
+MOST_CALLS = {"again": 92, "first": 100}
 """The calls of a played frame with one limb, if it was played before and if not."""
 
-MOST_FILES = {"again": 11, "first": 11}
+MOST_FILES = {"again": 10, "first": 10}
 """The modules of the plan and the frame that such a frame enters. They ask `blender` and core."""
 
-MOST_FILES_OF_BLENDER = 6
+MOST_FILES_OF_BLENDER = 4
 """The modules of `blender` and others that it enters."""
 
 INLINED = ("<listcomp>", "<setcomp>", "<dictcomp>")
