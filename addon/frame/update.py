@@ -82,7 +82,7 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
     if coming.frame is not None and choice.unknown:
         cached = compose_cached(runs, choice.unknown, coming.frame, bool(coming.tagged))
         changed |= {uid for uid, is_new in cached.items() if is_new}
-        played |= cached.keys() & (plan.lookahead.replaced.keys() | plan.lookahead.worth)
+        played |= cached.keys() & plan.lookahead.replaced.keys()
         foreseen |= cached.keys()
     early.written = changed | copied | played
     for uid in early.written - plan.lookahead.mode_animated:
