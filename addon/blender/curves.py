@@ -38,7 +38,7 @@ class Curves:
         places: For each data path, tuples of array index, collection, and index in it.
         bone_places: For each channel of pose bones, tuples of bone, array index, collection, and
             index in it.
-        has_settings: Whether settings of constraints are animated.
+        settings: For each setting of constraints, tuples of a constraint's index and the data path.
         values: The values of the F-curves in `bone_places`, by frame and channel, as far as they
             were evaluated and there is room for them.
     """
@@ -63,7 +63,7 @@ class Curves:
         self._key: tuple[object, ...] = ()
         self.places: dict[str, list[tuple[int, int, int]]] = {}
         self.bone_places: dict[str, list[tuple[int, int, int, int]]] = {}
-        self.has_settings = False
+        self.settings: dict[str, list[tuple[int, str]]] = {}
         self.values: dict[tuple[float, str], array[float]] = {}
         self._room = MOST_KEPT
 
@@ -100,8 +100,8 @@ class Curves:
             self.values[frame, channel] = values
 
     def _index(self, lists: list[Any]) -> None:
-        self.places, self.bone_places, self.values = {}, {}, {}
-        self.has_settings, self._room = False, MOST_KEPT
+        self.places, self.bone_places, self.settings, self.values = {}, {}, {}, {}
+        self._room = MOST_KEPT
         names = self.object.pose.bones.keys() if self.object.pose else []
         bones = {name: i for i, name in enumerate(names)}
         for nr, curves in enumerate(lists):
@@ -113,10 +113,14 @@ class Curves:
                 if self._only is not None and (channel, bones.get(name)) not in self._only:
                     continue
                 self.places.setdefault(path, []).append((index, nr, at))
-                self.has_settings |= path.startswith(ITEM)
                 if name in bones:
                     places = self.bone_places.setdefault(channel, [])
                     places.append((bones[name], index, nr, at))
+        for path in self.places:
+            item, _, setting = path.removeprefix(ITEM).partition("].")
+            # Otherwise it is the name of an item that is gone, in a shot (`settings/shot_keys.py`).
+            if path.startswith(ITEM) and item.isdigit():
+                self.settings.setdefault(setting, []).append((int(item), path))
 
 
 class Sampler:
@@ -146,9 +150,10 @@ class Sampler:
         """Return whether a channel of a bone is animated."""
         return bool(self._curves.bone_places)
 
-    def animates_settings(self) -> bool:
-        """Return whether a setting of a constraint is animated."""
-        return self._curves.has_settings
+    def settings(self, name: str) -> list[tuple[int, float]]:
+        """Return the animated values of a setting, each with the index of its constraint."""
+        paths = self._curves.settings.get(name, ())
+        return [(item, value) for item, path in paths for _, value in self.at(path)]
 
     def bone_values(self, channel: str, size: int) -> Iterator[tuple[int, float]]:
         """Yield the animated components of a channel of all bones as flat index and value.

@@ -17,8 +17,9 @@ from fabrik_solver.core.vectors import Vec
 
 from .access import session_uid
 from .errors import ProblemError
-from .meshes import token_of
+from .meshes import Meshes
 from .relations import moves_with
+from .session import part
 from .skeleton import matrix_frame, vector
 
 Source = Literal["OBJECT", "COLLECTION", "SCENE"]
@@ -111,7 +112,8 @@ class Ground:
 
         It is equal at another frame only if rays hit the same there, bit for bit.
         """
-        tokens = [token_of(ob, depsgraph) for ob in self.objects]
+        meshes = part(Meshes)
+        tokens = [meshes.token_of(ob, depsgraph) for ob in self.objects]
         if None in tokens:
             return None
         pairs = zip(self.objects, tokens, strict=True)

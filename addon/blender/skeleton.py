@@ -121,6 +121,13 @@ class Skeleton:
             )
         return self._setters[channel]
 
+    def column(self, channel: str, size: int) -> array[float]:
+        """Return the values of a channel of all bones, in the buffer of its `setters`."""
+        buffer, _ = self.setters(channel, size)
+        untyped: Any = self.object  # Each played frame asks.
+        untyped.pose.bones.foreach_get(channel, buffer)
+        return buffer
+
     def forget_setters(self) -> None:
         """Release references to bones: Blender may have rebuilt them."""
         self._setters.clear()

@@ -16,7 +16,8 @@ from fabrik_solver.motion.solid import Solid
 
 from .errors import ProblemError
 from .listeners import on_invalidate
-from .meshes import token_of
+from .meshes import Meshes
+from .session import part
 from .skeleton import vector
 
 
@@ -66,7 +67,7 @@ class Surface(NamedTuple):
 
 
 _shapes: dict[int, tuple[object, Shape]] = {}
-"""By object, what stood for its mesh (see `token_of`) when its shape was last compared with it, and
+"""By object, what stood for its mesh (see `Meshes`) when its shape was last compared with it, and
 the shape."""
 
 
@@ -117,7 +118,7 @@ def _evaluated(
 
 def _shape_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, mesh: bpy.types.Mesh) -> Shape:
     """Return the cached shape of a mesh, created again if the mesh has changed."""
-    token = token_of(ob, depsgraph)
+    token = part(Meshes).token_of(ob, depsgraph)
     known, shape = _shapes.get(ob.session_uid, (None, None))
     if shape is not None and token is not None and known is token:
         return shape

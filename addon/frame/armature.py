@@ -17,7 +17,7 @@ from fabrik_solver import Frame, Local
 from fabrik_solver.core.vectors import ORIGIN, Quat
 
 from ..blender import animation
-from ..blender.access import pose_bones, rest_bone
+from ..blender.access import rest_bone
 from ..blender.animation import Channels
 from ..blender.curves import ITEM, Sampler, split_bone_path
 from ..blender.rotation import (
@@ -200,7 +200,7 @@ class FkReader:
         self._last_values: list[bytes] = []
         self._has_only_quaternions = False
 
-    def varying_in(self, animated: Channels) -> Varying:
+    def _varying_in(self, animated: Channels) -> Varying:
         """Return what animated channels of the armature set of all that is read."""
         paths = {path for path, _ in animated.keyed | animated.driven}
         names = settings_form().names
@@ -252,6 +252,13 @@ class FkReader:
             elif last is not None and not has_new_settings:
                 return last
         return self._renewed()
+
+    def read_played(self, now: Evaluated, channels: PoseChannels) -> FkPose:
+        """Read the armature when nothing but a frame was played since it was read last."""
+        if self.varying is None:
+            self.varying = self._varying_in(animation.animated(self.rig.object))
+        has_channels, names, _ = self.varying
+        return self.read(now, channels, has_channels, bool(names), names)
 
     def read_ahead(self, played: Sampler) -> FkPose:
         """Return what `read` will, of an armature of which F-curves of posed channels set the rest.
@@ -421,8 +428,9 @@ class Evaluated:
             armature: The evaluated copy.
             rows: The bones that are read at each update; None for all.
         """
+        untyped: Any = armature  # Each played frame asks.
         self.object = armature
-        self.bones = pose_bones(armature)
+        self.bones = untyped.pose.bones
         self.channels = PoseChannels(self.bones, rows)
         self._rows = rows
 
@@ -471,7 +479,6 @@ class Unevaluated(Evaluated):
 
     Attributes:
         has_animated_bones: Whether F-curves animate its bones.
-        has_animated_settings: Whether F-curves animate settings of its constraints.
         patched: How channels are read that F-curves set.
     """
 
@@ -488,10 +495,8 @@ class Unevaluated(Evaluated):
         super().__init__(rig.object, rows)
         self._rig = rig
         self._played = played
-        self.has_animated_settings = False
         if played is not None:
             self.has_animated_bones = played.animates_bones()
-            self.has_animated_settings = played.animates_settings()
             if self.has_animated_bones:
                 self.channels = self.patched(self.bones, played.bone_values, rows)
 
@@ -510,23 +515,14 @@ class Unevaluated(Evaluated):
                     return False
         return True
 
-    def columns(self) -> list[list[Any]]:
-        """Return the settings of all constraints: one list per setting of `settings_form`."""
-        names = settings_form().names
-        columns = super().columns()
-        for path in self._played.places if self._played else ():
-            if not path.startswith(ITEM):
-                continue
-            place, _, name = path[len(ITEM) :].partition("].")
-            # It is the name of an item that is gone, in a shot (`settings/shot_keys.py`).
-            if not place.isdigit():
-                continue
-            if name in names and int(place) < len(columns[0]):
-                item = settings(self.object).constraints[int(place)]
-                for _, number in cast(Sampler, self._played).at(path):
-                    value = _as_property(item.bl_rna.properties[name], number)
-                    columns[names.index(name)][int(place)] = value
-        return columns
+    def column(self, name: str) -> list[Any]:
+        """Return a setting of all constraints."""
+        column = super().column(name)
+        for i, number in self._played.settings(name) if self._played else ():
+            if i < len(column):
+                item: Any = self._constraints[i]
+                column[i] = _as_property(item.bl_rna.properties[name], number)
+        return column
 
     def frame(self, bone: int) -> Frame:
         """Return the rest frame of a bone, in armature space."""

@@ -52,7 +52,7 @@ class Early:
     """What the session has solved ahead of the present evaluation.
 
     Attributes:
-        plan: The plan by which it was solved; None if nothing was tried.
+        plan: The plan by which all was tried that could be known; None if it was not.
         solved: The result; None if there is none.
         seen: By the source of a goal, what it had read of meshes ahead of the last frame.
         written: The armatures that were written ahead.
@@ -86,19 +86,6 @@ class Early:
                 there = ob.evaluated_get(graph)
                 if there.is_evaluated and _matrices(there) != _matrices(ob):
                     self.differing.setdefault(graph, set()).add(uid)
-
-    def take(
-        self, plan: Plan, depsgraph: bpy.types.Depsgraph
-    ) -> tuple[bool, SolvedScene | None, set[int]]:
-        """Return what was done ahead of the evaluation of a depsgraph, and forget it.
-
-        Returns:
-            Whether all was tried that could be known, the result, and the armatures that may now
-            show the pose of another depsgraph.
-        """
-        was_tried, solved = self.plan is plan, self.solved
-        self.plan = self.solved = None
-        return was_tried, solved if was_tried else None, self.differing.pop(depsgraph, set())
 
     def look_at_meshes(
         self, rigs: Set[int], plan: Plan, depsgraph: bpy.types.Depsgraph | None
@@ -143,8 +130,9 @@ class Choice(NamedTuple):
     Attributes:
         snapshot: What is solved, as it will be evaluated; None if nothing is.
         is_tried: Whether everything was that could be known.
-        unknown: The armatures whose inputs cannot be known yet. Their last result, or that of the
-            same frame, is written: if it is still valid, one evaluation is enough.
+        unknown: The armatures whose inputs cannot be known yet, or need not be read, as nothing
+            was edited since the frame was played before. Their last result, or that of the same
+            frame, is written: if it is still valid, one evaluation is enough.
     """
 
     snapshot: ChannelSnapshot | None
@@ -163,6 +151,10 @@ def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
     if not rigs:
         return Choice(None, True, unknown)
     rigs = _evaluated_in(coming, rigs)
+    if coming.frame in runs.played.frames and not coming.tagged:
+        again = rigs - lookahead.meshes.keys()
+        unknown |= again
+        rigs -= again
     seen: dict[GoalSource, object] = {}
     if lookahead.meshes:
         depsgraph = None if coming.tagged else coming.flushed
@@ -173,12 +165,22 @@ def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
         return Choice(None, True, unknown)
     if runs.planner.with_changed_lists(rigs):
         return Choice(None, False, unknown)
-    copied, graph = plan.copied_with(coming.tagged), coming.flushed
-    return Choice(
-        ChannelSnapshot(plan, runs.readers, coming.scene, rigs, copied, coming.frame, graph, seen),
-        True,
-        unknown,
+    touched = plan.copied_with(coming.tagged)
+    if coming.tagged and coming.frame is not None:
+        touched |= plan.animated
+    played = None if coming.tagged else runs.played
+    snapshot = ChannelSnapshot(
+        plan,
+        runs.readers,
+        coming.scene,
+        rigs,
+        touched,
+        coming.frame,
+        coming.flushed,
+        seen,
+        played,
     )
+    return Choice(snapshot, True, unknown)
 
 
 def _evaluated_in(coming: Coming, rigs: set[int]) -> set[int]:

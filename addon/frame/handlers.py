@@ -18,8 +18,6 @@ from bpy.app.handlers import persistent
 from ..blender import animation
 from ..blender.errors import forget_reported, report_once
 from ..blender.listeners import on_invalidate, on_load
-from ..blender.meshes import forget as forget_meshes
-from ..blender.meshes import note_evaluation
 from ..blender.session import part
 from ..blender.skeleton import forget_bones, have_hidden_bones_changed, rebuild_poses
 from ..blender.updates import (
@@ -174,7 +172,7 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     events = part(Events)
     plan = events.runs.planner.plan
     if events.is_inside:
-        forget_meshes()
+        events.runs.meshes.tokens = None
         return
     is_rebuilt = has_new_relations(depsgraph)
     if plan is not None and not (plan.rigs or is_rebuilt):
@@ -214,7 +212,8 @@ def _follow(
         and depsgraph.mode != "RENDER"
     )
     updates = Updates(depsgraph)
-    note_evaluation(depsgraph, updates, is_played)
+    if runs.meshes.is_asked:
+        runs.meshes.note_evaluation(depsgraph, updates, is_played)
     edited, clicked, moved = NO_ARMATURES if is_played else armatures_in(updates)
     if is_rebuilt:
         # Edits may be tagged in other scenes only, as when this one is rendered first.

@@ -25,7 +25,6 @@ from fabrik_solver.core.vectors import (
     times,
 )
 
-from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import Sampler
 from ..blender.errors import report_once
@@ -44,6 +43,26 @@ PRECISION = 1e-5
 its parents, for axes relative to their length."""
 
 
+class Played:
+    """What is kept of a scene while nothing but frames is played; any edit ends that.
+
+    Attributes:
+        followers: By armature, what is kept of bones that follow something solved.
+        still: The frames in world space of objects that no frame moves.
+        frames: The frames at which all armatures were solved.
+        copies: The armatures, as `depsgraph` has evaluated them.
+        depsgraph: The depsgraph that was evaluated last.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self.followers: dict[int, Followers] = {}
+        self.still: dict[int, Frame] = {}
+        self.frames: set[float] = set()
+        self.copies: dict[int, bpy.types.Object] = {}
+        self.depsgraph: bpy.types.Depsgraph | None = None
+
+
 class SceneSnapshot(ABC):
     """The state of armatures and objects at one moment.
 
@@ -57,7 +76,7 @@ class SceneSnapshot(ABC):
         poses: By armature, its FK pose.
         failed: Armatures that could not be read because of an unexpected error.
         locations: World locations of objects that were read.
-        followers: By armature, what is kept of bones that follow something solved.
+        played: What is kept, if nothing but a frame is played; else None.
     """
 
     evaluated: Mapping[int, Evaluated]
@@ -71,6 +90,7 @@ class SceneSnapshot(ABC):
         depsgraph: bpy.types.Depsgraph | None,
         scene: bpy.types.Scene,
         rigs: Mapping[int, bpy.types.Object],
+        played: Played | None,
     ) -> None:
         """Read nothing yet."""
         self.plan = plan
@@ -80,7 +100,7 @@ class SceneSnapshot(ABC):
         self.time = scene.frame_current_final
         self.rigs = rigs
         self.locations: dict[int, Vec] = {}
-        self.followers: dict[int, Followers] = {}
+        self.played = played
         self._readers = readers
 
     def _read_all(self, touched: Collection[int]) -> None:
@@ -101,9 +121,23 @@ class SceneSnapshot(ABC):
                 poses[uid] = reader.last or FkPose(reader.rig, reader.rows)
         self.evaluated, self.poses, self.failed = evaluated, poses, failed
 
-    @abstractmethod
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Evaluated, FkPose]:
         """Read an armature."""
+        now, channels = self._opened(uid, reader)
+        if self.played is not None and not is_touched:
+            return now, reader.read_played(now, channels)
+        reader.varying = None  # Other channels may be animated now.
+        if self.played is not None:
+            self.played.followers.pop(uid, None)
+        return now, reader.read(now, channels, is_touched)
+
+    @abstractmethod
+    def _opened(self, uid: int, reader: FkReader) -> tuple[Evaluated, PoseChannels]:
+        """Return an armature, and the channels with its FK pose."""
+
+    def followers(self, _rig: Skeleton) -> Followers | None:
+        """Return what is kept of bones that follow something solved; None if nothing is."""
+        return None
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
         """Return an evaluated constraint."""
@@ -163,7 +197,7 @@ class EvaluatedSnapshot(SceneSnapshot):
         rigs: Mapping[int, bpy.types.Object],
         touched: Collection[int],
         has_foreign_animation: bool = False,
-        played: dict[int, Followers] | None = None,
+        played: Played | None = None,
     ) -> None:
         """Read a scene.
 
@@ -175,32 +209,30 @@ class EvaluatedSnapshot(SceneSnapshot):
             touched: Those whose own channels or settings may have changed since the last reading.
             has_foreign_animation: Whether it has evaluated animation that Blender does not flush
                 to the original data, as in a render.
-            played: What is kept of bones that follow something solved, if nothing but animation
-                may have changed the other armatures; else None.
+            played: What is kept, if nothing but animation may have changed the other armatures;
+                else None.
         """
         scene = cast("bpy.types.Scene", depsgraph.scene)
-        super().__init__(plan, readers, depsgraph, scene, rigs)
+        super().__init__(plan, readers, depsgraph, scene, rigs, played)
         self._has_foreign_animation = has_foreign_animation
-        self._is_played = played is not None
-        if played is not None:
-            self.followers = played
         self._read_all(touched)
 
-    def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Evaluated, FkPose]:
+    def _opened(self, uid: int, reader: FkReader) -> tuple[Evaluated, PoseChannels]:
         now = Evaluated(self.rigs[uid], reader.rows)
         channels = PoseChannels(pose_bones(reader.rig.object), reader.rows)
         if self._has_foreign_animation:
             channels = animated_from(now.channels, reader.rig.object, channels)
-        if is_touched or not self._is_played:
-            reader.varying = None  # Other channels may be animated now.
-            self.followers.pop(uid, None)
-            return now, reader.read(now, channels, is_touched)
-        if reader.varying is None:
-            reader.varying = reader.varying_in(animation.animated(reader.rig.object))
-        has_channels, names, bones = reader.varying
-        if uid not in self.followers:
-            self.followers[uid] = Followers(reader.rig, bones)
-        return now, reader.read(now, channels, has_channels, bool(names), names)
+        return now, channels
+
+    def followers(self, rig: Skeleton) -> Followers | None:
+        """Return what is kept of bones that follow something solved; None if nothing is."""
+        varying = self._readers[rig.uid].varying if rig.uid in self.rigs else None
+        if self.played is None or varying is None:
+            return None
+        kept = self.played.followers.get(rig.uid)
+        if kept is None:
+            kept = self.played.followers[rig.uid] = Followers(rig, varying.bones)
+        return kept
 
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:
         """Return an armature that is not being solved."""
@@ -253,7 +285,7 @@ class ChannelSnapshot(SceneSnapshot):
         frame: float | None = None,
         depsgraph: bpy.types.Depsgraph | None = None,
         seen: Mapping[GoalSource, object] | None = None,
-        still: dict[int, Frame] | None = None,
+        played: Played | None = None,
     ) -> None:
         """Read a scene.
 
@@ -268,35 +300,30 @@ class ChannelSnapshot(SceneSnapshot):
                 without a parent.
             seen: What the sources of goals read of its meshes, if it will be evaluated now; None if
                 that has happened.
-            still: The frames in world space of objects that no frame moves, as far as they were
-                read; None if more than animation may have changed them.
+            played: What is kept, if nothing but animation may have changed anything; else None.
         """
         objects = {uid: plan.rigs[uid].object for uid in rigs}
-        super().__init__(plan, readers, depsgraph, scene, objects)
+        super().__init__(plan, readers, depsgraph, scene, objects, played)
         self.objects: dict[int, bpy.types.Object] = {}
         self._frame_ahead = frame
         self.seen = {} if seen is None else seen
         self._seen_in = depsgraph if seen is None else None
-        self._played: dict[int, Sampler | None] = {}
-        self._still = {} if still is None else still
+        self._samplers: dict[int, Sampler | None] = {}
+        self._still = {} if played is None else played.still
         self._read_all(touched)
 
-    def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Unevaluated, FkPose]:
+    def _opened(self, uid: int, reader: FkReader) -> tuple[Evaluated, PoseChannels]:
         played = self._curves(uid) if uid in self.plan.lookahead.curves else None
         now = Unevaluated(reader.rig, reader.rows, played)
-        return now, reader.read(
-            now,
-            now.channels,
-            is_touched or now.has_animated_bones,
-            is_touched or now.has_animated_settings,
-        )
+        return now, now.channels
 
     def _curves(self, uid: int) -> Sampler | None:
         """Return the F-curves of an object at the coming frame; None if it has none."""
-        if uid not in self._played:
+        if uid not in self._samplers:
             curves, frame = self.plan.lookahead.curves.get(uid), self._frame_ahead
-            self._played[uid] = None if curves is None or frame is None else Sampler(curves, frame)
-        return self._played[uid]
+            sampler = None if curves is None or frame is None else Sampler(curves, frame)
+            self._samplers[uid] = sampler
+        return self._samplers[uid]
 
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:
         """Return an armature that is not solved."""

@@ -262,7 +262,7 @@ class SolvedScene:
             pose = self.poses[rig.uid] = SolvedPose(FkPose(rig, rows), now)
         if pose.now.is_at_rest:  # In Rest Position solved poses are not shown.
             return pose.now.frame(bone)
-        followers = self.snapshot.followers.get(rig.uid)
+        followers = self.snapshot.followers(rig)
         if frames is None:
             frames = self._frames[rig.uid] = {}
             if followers is not None:
@@ -300,7 +300,7 @@ class SolvedScene:
     def _carried_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
         """Return the frame of a bone that no chain poses, given that of its parent."""
         rig = pose.fk.rig
-        followers = self.snapshot.followers.get(rig.uid)
+        followers = self.snapshot.followers(rig)
         is_pulled = bone in self.plan.pulled.get(rig.uid, ())
         if followers is None:
             follower = follower_of(pose.owner(bone), is_pulled)

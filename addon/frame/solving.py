@@ -12,6 +12,7 @@ from fabrik_solver.core.vectors import Vec
 
 from ..blender.access import session_uid
 from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
+from ..blender.meshes import Meshes
 from ..blender.session import part
 from ..plan.chain_plan import ChainPlan, Report, UnitPlan
 from ..plan.plan import ArmaturePlan, Plan
@@ -21,8 +22,7 @@ from ..plan.tree_plan import TreePlan
 from ..plan.unit import PrePassUnit, Unit
 from .armature import FkReader
 from .chain import MovedChain, ReachingChain
-from .following import Followers
-from .read import EvaluatedSnapshot, SceneSnapshot
+from .read import EvaluatedSnapshot, Played, SceneSnapshot
 from .solved_scene import SolvedScene
 from .tree import TreeUnit
 from .write import Overwritten, PoseWriter, channels_of
@@ -42,9 +42,8 @@ class Runs:
         units: All units.
         is_solved: Whether an update was solved with the plan.
         overwritten: What is overwritten for an evaluation.
-        followers: By armature, what is kept of bones that follow something solved, while nothing
-            but frames is played. So are the armatures' copies.
-        still: The same for the frames in world space of objects that no frame moves.
+        meshes: The evaluated meshes that something was made of.
+        played: What is kept while nothing but frames is played.
     """
 
     def __init__(self) -> None:
@@ -56,10 +55,8 @@ class Runs:
         self.units: list[Unit] = []
         self.is_solved = False
         self.overwritten = Overwritten()
-        self.followers: dict[int, Followers] = {}
-        self.still: dict[int, Frame] = {}
-        self._copies: dict[int, bpy.types.Object] = {}
-        self._played_in: bpy.types.Depsgraph | None = None
+        self.meshes = part(Meshes)
+        self.played = Played()
         self._armatures: dict[int, ArmaturePlan] = {}
         self._units: dict[UnitPlan, Unit] = {}
         self._cached = 0  # Number of bones in cached results.
@@ -70,7 +67,7 @@ class Runs:
         if plan is before:
             return plan
         self.plan = plan
-        self.forget_played()
+        self.played = Played()
         kept, self._armatures = self._armatures, dict(self.planner.armatures)
         for uid in kept.keys() - self._armatures.keys():
             del self.readers[uid], self.writers[uid]
@@ -88,17 +85,13 @@ class Runs:
             self.is_solved = False
         return plan
 
-    def forget_played(self) -> None:
-        """Forget what is only valid while nothing but frames is played."""
-        self.followers, self.still = {}, {}
-        self._copies, self._played_in = {}, None
-
     def played_copies(self, depsgraph: bpy.types.Depsgraph) -> dict[int, bpy.types.Object]:
         """Return the evaluated copies of all armatures; they stay while frames are played."""
-        if self._played_in != depsgraph:
-            self._copies = evaluated_copies(self.plan, depsgraph, {*self.plan.rigs})
-            self._played_in = depsgraph
-        return self._copies
+        played = self.played
+        if played.depsgraph != depsgraph:
+            played.copies = evaluated_copies(self.plan, depsgraph, {*self.plan.rigs})
+            played.depsgraph = depsgraph
+        return played.copies
 
     def unit(self, plan: UnitPlan) -> Unit:
         """Return a unit of the plan, or a batch of units."""

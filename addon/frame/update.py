@@ -15,7 +15,7 @@ import bpy
 from ..blender.access import is_edited, session_uid
 from ..blender.animated_values import flush_to_original
 from ..blender.errors import report_once
-from ..blender.meshes import are_noted, note_changes
+from ..blender.meshes import Meshes
 from ..blender.session import part
 from ..blender.skeleton import skeleton_of
 from ..blender.updates import Updates, changed_in, geometry_in, tagged_in
@@ -23,7 +23,7 @@ from ..plan import planner
 from ..plan.plan import Plan
 from .armature import Evaluated
 from .early import Coming, Early, chosen, compose_cached, write_early
-from .read import ChannelSnapshot, EvaluatedSnapshot, SceneSnapshot
+from .read import ChannelSnapshot, EvaluatedSnapshot, Played, SceneSnapshot
 from .solved_scene import SolvedScene
 from .solving import Runs, evaluated_copies
 from .write import SavedPose, on_report, write_reports
@@ -103,10 +103,12 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         done: The evaluation.
     """
     if not done.is_played:
-        runs.forget_played()
+        runs.played = Played()
     affected = affected_by(runs, done)
-    was_tried, solved, differing = early.take(runs.plan, done.depsgraph)
-    differing &= affected.evaluated.keys()
+    was_tried, solved = early.plan is runs.plan, early.solved
+    early.plan = early.solved = None
+    # They may now show the pose of another depsgraph.
+    differing = early.differing.pop(done.depsgraph, set()) & affected.evaluated.keys()
     released, runs.planner.released = runs.planner.released, {}
     if not affected.evaluated and not released:
         return False
@@ -117,7 +119,8 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         # That has cleared the list of updates.
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
-    wrong = _wrong(affected, was_tried, solved, differing)
+    right = _confirmed(affected, solved) if was_tried and not done.is_undo else set()
+    wrong = _wrong(affected, right, differing)
     changed: set[int] = _read_and_solve(affected, wrong) if wrong else set()
     # What differs from the last pose is not shown yet, unless it was written ahead.
     sure = changed - early.written
@@ -133,19 +136,22 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     if has_news and done.frame is None and done.depsgraph.mode == "VIEWPORT":
         on_report.notify()
     runs.is_solved = True
+    if done.is_played and done.frame is not None:
+        runs.played.frames.add(done.frame)
     return True
 
 
-def _wrong(
-    affected: Affected, was_tried: bool, early: SolvedScene | None, differing: set[int]
-) -> set[int]:
-    """Return the armatures that may show a wrong pose, with all that are solved with them."""
+def _wrong(affected: Affected, right: set[int], differing: set[int]) -> set[int]:
+    """Return the armatures that may show a wrong pose, with all that are solved with them.
+
+    Args:
+        affected: The affected armatures.
+        right: Those of them that are known to show the right one.
+        differing: Those that may show that of another depsgraph.
+    """
     done, groups = affected.update, affected.runs.plan.groups
-    right: set[int] = set()
-    if was_tried and not done.is_undo:
-        right = _confirmed(affected, early)
     if done.frame is None and not done.is_undo:
-        right |= affected.unchanged()
+        right = right | affected.unchanged()
     wrong = (affected.evaluated.keys() - right) | differing
     if len(wrong) == len(affected.evaluated):
         return wrong
@@ -176,19 +182,16 @@ def _read_and_solve(affected: Affected, rigs: set[int]) -> set[int]:
     """
     done, runs, plan = affected.update, affected.runs, affected.runs.plan
     touched = affected.touched()
-    animated = affected.evaluated.keys() & plan.animated
     known = rigs & plan.lookahead.known
     changed: set[int] = set()
     if known:
-        scene = _channels(affected, known, touched | animated)
+        scene = _channels(affected, known, touched)
         solved, changed = update(runs, scene, done.frame)
         if not scene.came_true(done.depsgraph, solved.worlds):
             known = set()
     others = rigs - known
     if others:
         touched |= plan.lookahead.known
-        if not done.is_played:
-            touched |= animated
         _, more = update(runs, _evaluated(affected, others, touched), done.frame)
         changed |= more
     return changed
@@ -200,9 +203,9 @@ def _channels(affected: Affected, rigs: set[int], touched: set[int]) -> ChannelS
     frame = done.frame if done.is_foreign else None
     depsgraph: Any = done.depsgraph
     scene = depsgraph.scene
-    still = runs.still if done.is_played else None
+    played = runs.played if done.is_played else None
     return ChannelSnapshot(
-        runs.plan, runs.readers, scene, rigs, touched, frame, depsgraph, still=still
+        runs.plan, runs.readers, scene, rigs, touched, frame, depsgraph, played=played
     )
 
 
@@ -216,7 +219,7 @@ def _evaluated(affected: Affected, rigs: set[int], touched: set[int]) -> Evaluat
         {uid: affected.evaluated[uid] for uid in rigs},
         touched,
         done.is_foreign and done.frame is not None,
-        runs.followers if done.is_played else None,
+        runs.played if done.is_played else None,
     )
 
 
@@ -276,7 +279,7 @@ def _evaluate_again(
         for _ in range(TRIES):
             _write(affected, again)
             try:
-                _update_quietly(depsgraph)
+                _update_quietly(depsgraph, runs.meshes)
             finally:
                 # Taking flushed values back would tag the armature: Blender would copy it once
                 # more after this handler. The next one does.
@@ -309,7 +312,7 @@ def _write(affected: Affected, rigs: Iterable[int]) -> None:
         writer.rig.object.update_tag(refresh={"OBJECT"})
 
 
-def _update_quietly(depsgraph: bpy.types.Depsgraph) -> None:
+def _update_quietly(depsgraph: bpy.types.Depsgraph, meshes: Meshes) -> None:
     """Evaluate without update handlers, as Blender does what handlers have changed.
 
     A handler of our own notes what is evaluated: the updates are not listed any more afterwards.
@@ -318,7 +321,7 @@ def _update_quietly(depsgraph: bpy.types.Depsgraph) -> None:
     after: list[Any] = bpy.app.handlers.depsgraph_update_post
     kept = before[:], after[:]
     before.clear()
-    after[:] = [_note_changes] if are_noted() else []
+    after[:] = [_note_changes] if meshes.tokens else []
     try:
         depsgraph.update()
     finally:
@@ -326,7 +329,7 @@ def _update_quietly(depsgraph: bpy.types.Depsgraph) -> None:
 
 
 def _note_changes(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    note_changes(Updates(depsgraph))
+    part(Runs).meshes.note_changes(Updates(depsgraph))
 
 
 # Which armatures an evaluation affects.
@@ -385,10 +388,10 @@ class Affected(NamedTuple):
         return writer.is_shown(Evaluated(self.evaluated[uid], writer.rows).channels)
 
     def touched(self) -> set[int]:
-        """Return those whose own channels or settings may have changed without animation."""
+        """Return those whose own channels or settings may have changed; see also `Varying`."""
         found = set(self.new)
         if not self.update.is_played:
-            found |= geometry_in(self.update.updates)
+            found |= geometry_in(self.update.updates) | self.runs.plan.animated
         return found | self.evaluated.keys() if self.update.is_foreign else found
 
     def unchanged(self) -> set[int]:

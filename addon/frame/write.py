@@ -207,8 +207,7 @@ class ChannelBuffer:
         if self._are_few:
             return array("f", [number for setter in self._setters for number in setter])
         size = self.size
-        values, _ = self.rig.setters(self.channel, size)
-        pose_bones(self.rig.object).foreach_get(self.channel, values)
+        values = self.rig.column(self.channel, size)
         if len(self.ranges) == 1:
             first, end, _ = self.ranges[0]
             return values[first * size : end * size]

@@ -336,6 +336,29 @@ def test_ground_counts_with_its_vertices(rig):
     assert state(rig) == "STALE"
 
 
+def test_ground_counts_with_its_faces(rig):
+    """Though their vertices are the same, and in the second case their corners as well."""
+    mesh = bpy.data.meshes.new("Ground")
+    places = [(i % 3, i // 3, 0.1 * i) for i in range(7)]
+
+    def build(*faces):
+        mesh.clear_geometry()
+        mesh.from_pydata(places, [], faces)
+        mesh.update()
+        update()
+
+    build((0, 1, 2), (3, 4, 5, 6))
+    link(bpy.data.objects.new("Ground", mesh))
+    update()
+    simulate()
+    assert state(rig) == "FRESH"
+    for faces in (((0, 2, 1), (3, 4, 5, 6)), ((0, 1, 2, 3), (4, 5, 6))):
+        build(*faces)
+        assert state(rig) == "STALE"
+        build((0, 1, 2), (3, 4, 5, 6))
+        assert state(rig) == "FRESH"
+
+
 def test_bone_of_another_armature_counts_with_those_above_it(rig):
     other = make_armature(
         {

@@ -12,8 +12,7 @@ from rigs import add_constraint, make_armature, make_empty, update
 
 from addon.blender.relations import LIMITS, SPACES, is_predictable
 from addon.blender.skeleton import skeleton_of
-from addon.frame.following import Followers
-from addon.frame.read import EvaluatedSnapshot
+from addon.frame.read import EvaluatedSnapshot, Played
 from addon.frame.solving import present_runs, solve_armatures
 
 INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
@@ -197,14 +196,13 @@ def assert_kept(rig: bpy.types.Object, frames: range) -> None:
     uid = skeleton_of(rig).uid
     for frame in frames:
         bpy.context.scene.frame_set(frame)
-        kept = present_runs().followers
-        assert uid in kept
+        kept = present_runs().played
         assert frames_of(rig, kept) == frames_of(rig, None)
-        assert kept[uid].bones
+        assert kept.followers[uid].bones
         assert_as_blender_has_it(rig, AMPLIFIED)
 
 
-def frames_of(rig: bpy.types.Object, kept: dict[int, Followers] | None) -> list[object]:
+def frames_of(rig: bpy.types.Object, kept: Played | None) -> list[object]:
     """Return the computed frames of all bones, with what is kept of those that follow."""
     runs, depsgraph = present_runs(), bpy.context.view_layer.depsgraph
     skeleton = skeleton_of(rig)

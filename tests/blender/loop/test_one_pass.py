@@ -205,6 +205,33 @@ def played_anew(*rigs: bpy.types.Object) -> dict[int, bytes]:
     return poses
 
 
+@pytest.mark.parametrize("is_edited", [False, True])
+@pytest.mark.parametrize("name", ["location", "scale", "influence"])
+def test_what_animation_changes_besides_rotations_is_read_ahead(
+    rig: bpy.types.Object, evaluations: list[float], name: str, is_edited: bool
+) -> None:
+    beside = make_empty("Beside")
+    item, root = rig.fabrik.constraints[0], rig.pose.bones["B0"]
+    for frame, value in ((1, 0.5), (10, 1.0)):
+        if name == "influence":
+            item.influence = value
+            item.keyframe_insert(name, frame=frame)
+        else:
+            setattr(root, name, (1.0, value, 1.0))
+            root.keyframe_insert(name, frame=frame)
+    watch(rig, "B3")
+    go(11)
+    poses = {}
+    for frame in FRAMES:
+        if is_edited:
+            beside.location.x += 1.0
+        evaluations.clear()
+        go(frame)
+        assert len(evaluations) == 1
+        poses[frame] = pose_bits(rig)
+    assert poses == played_anew(rig)
+
+
 def test_keys_edited_between_two_passes_are_seen_though_they_were_muted(
     rig: bpy.types.Object,
 ) -> None:
