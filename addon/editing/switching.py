@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import bpy
@@ -71,17 +72,23 @@ def switch_to_fk(armature: bpy.types.Object, limb: Limb) -> SwitchState | None:
     return SwitchState(limb.switch, value, poses)
 
 
-def limbs_to_fk(armature: bpy.types.Object) -> list[SwitchState]:
-    """Switch the limbs of a generated Rigify rig to FK as they are shown; return what they were.
+def limbs_to_fk(
+    armature: bpy.types.Object, limbs: Iterable[Limb] | None = None
+) -> list[SwitchState]:
+    """Switch limbs of a generated Rigify rig to FK as they are shown; return what they were.
+
+    Args:
+        armature: The armature.
+        limbs: Limbs of the rig; None for all.
 
     Raises:
-        ProblemError: If a switch is animated.
+        ProblemError: If a switch is animated; then nothing has changed.
     """
-    if not original_bones(armature):
-        return []
+    if limbs is None:
+        limbs = [limb for _, limb in Body(armature).limbs] if original_bones(armature) else []
     states: list[SwitchState] = []
     try:
-        for _, limb in Body(armature).limbs:
+        for limb in limbs:
             state = switch_to_fk(armature, limb)
             if state is not None:
                 states.append(state)

@@ -29,7 +29,7 @@ from ...frame.solved_scene import SolvedScene
 from ...frame.solving import solve_armatures
 from ...plan.chain_plan import ChainPlan, Tie
 from ...plan.planner import chains_in
-from .passes import Bake, Draft
+from .passes import Bake, Draft, progress
 
 
 @dataclass
@@ -178,7 +178,7 @@ class TargetBakeResult(NamedTuple):
         keys: Number of keys of all array elements.
         most: Number of keys with one per frame.
         foot: Largest distance of a tip from its live location, in metres.
-        distance: The same for tips and roots.
+        distance: The same for all joints of the chains.
         frame: The frame of that distance.
     """
 
@@ -201,6 +201,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         armature: bpy.types.Object,
         feet: Mapping[int, Sequence[TargetChannel]],
         bones: Sequence[TargetChannel],
+        error: float,
         switch: Callable[[bool], None],
         lifted: Sequence[LiftedControl] = (),
     ) -> None:
@@ -213,6 +214,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
             armature: The armature.
             feet: By index of the constraint, its `target_channels`.
             bones: Channels of bones to key as evaluated.
+            error: Maximum distance of a joint of the chains from where it is live, in metres.
             switch: Enables or disables what changes the goals.
             lifted: Targets and poles of the same bodies.
 
@@ -226,7 +228,8 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         super().__init__(scene, layer, frames, [armature], owners)
         for owner in self.owners:
             refuse_unkeyable(owner)
-        self._feet, self._bones, self._lifted, self._switch = feet, bones, lifted, switch
+        self._feet, self._bones, self._lifted = feet, bones, lifted
+        self._error, self._switch = error, switch
         known: list[tuple[object, int]] = []
         for chain in self._chains(feet):
             target = cast(Point, chain.target)
@@ -242,7 +245,33 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         return play(self.scene, self.frames, self._sample)
 
     def _play(self) -> Generator[float, None, list[Numbers]]:
-        return play(self.scene, self.frames, self._ends)
+        return play(self.scene, self.frames, self._joints)
+
+    def _play_again(self, live: list[Numbers]) -> Generator[float, None, list[Numbers]]:
+        """Play the range over the keys, and add keys until each joint is within the error.
+
+        The errors of the curves do not bound it: a limb that is nearly straight bends by many times
+        as much as its ends come closer, and a chest tilts with its shoulders.
+        """
+        start, end = 0.0, 0.8
+        played = yield from progress(self._play(), start, end)
+        while more := self._off_between_keys(live, played):
+            for channel in self._channels:
+                channel.required |= more
+            self._write(live)
+            start, end = end, end + 0.8 * (1.0 - end)
+            played = yield from progress(self._play(), start, end)
+        return played
+
+    def _off_between_keys(self, live: list[Numbers], played: list[Numbers]) -> set[int]:
+        """Return the middles of the spans in which a joint is off and not all channels have keys.
+
+        Halving the spans bounds how often the range is played.
+        """
+        off = np.linalg.norm(np.subtract(live, played), axis=-1).max(axis=1) > self._error
+        off[sorted(set.intersection(*(channel.required for channel in self._channels)))] = False
+        edges = np.flatnonzero(np.diff(off, prepend=False, append=False)).tolist()
+        return {(a + b) // 2 for a, b in zip(edges[::2], edges[1::2], strict=True)}
 
     def _sample(self, frame: int) -> Numbers:
         depsgraph: Any = self.layer.depsgraph
@@ -261,18 +290,17 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
                 one.channel.sample()
         for channel in self._bones:
             channel.sample_evaluated(depsgraph)
-        return self._ends(frame)
+        return self._joints(frame)
 
-    def _ends(self, _frame: int) -> Numbers:
-        """Return the evaluated root and tip of each chain in world space."""
+    def _joints(self, _frame: int) -> Numbers:
+        """Return the evaluated joints of the chains in world space, all their tips first."""
         evaluated = self.armatures[0].evaluated_get(cast(Any, self.layer.depsgraph))
         bones = pose_bones(evaluated)
-        rows: list[Any] = []
-        for chain in self._chains([*self._feet, *(control.item for control in self._lifted)]):
-            names = chain.rig.names
-            places = bones[names[chain.bones[0]]].head, chain.posed_tip(bones)
-            rows.append([vector(evaluated.matrix_world @ place) for place in places])
-        return np.array(rows)
+        chains = self._chains([*self._feet, *(control.item for control in self._lifted)])
+        places = [chain.posed_tip(bones) for chain in chains]
+        for chain in chains:
+            places += [bones[chain.rig.names[bone]].head for bone in chain.bones]
+        return np.array([vector(evaluated.matrix_world @ place) for place in places])
 
     def _chains(self, items: Iterable[int]) -> list[ChainPlan]:
         known = {chain.item: chain for chain in chains_in(self.armatures[0])}
@@ -295,9 +323,10 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         self, live: list[Numbers], played: list[Numbers], over: list[Numbers] | None
     ) -> tuple[float, float, int]:
         apart = np.linalg.norm(np.subtract(live, played), axis=-1)
-        most = apart.max(axis=(1, 2))
+        most = apart.max(axis=1)
         worst = int(most.argmax())
-        return float(apart[..., 1].max()), float(most[worst]), self.frames[worst]
+        tips = len(self._feet) + len(self._lifted)
+        return float(apart[:, :tips].max()), float(most[worst]), self.frames[worst]
 
     def _settle(
         self, live: list[Numbers], comparison: tuple[float, float, int], drafts: Sequence[Draft]

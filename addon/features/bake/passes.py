@@ -61,7 +61,7 @@ class Bake(Generic[Recorded, Comparison, Result]):
             ProblemError: If a target cannot be moved.
         """
         with returning(self.scene, self.layer), staged(self.layer, self.armatures, self.owners):
-            live = yield from _progress(self._record(), 0.0, RECORDED_PROGRESS)
+            live = yield from progress(self._record(), 0.0, RECORDED_PROGRESS)
             with drafts_of(self.owners) as drafts:
                 for _ in self._write(live):
                     yield RECORDED_PROGRESS
@@ -71,9 +71,9 @@ class Bake(Generic[Recorded, Comparison, Result]):
                     with self._off():
                         end = VERIFIED_PROGRESS if self.stays_on else 1.0
                         again = self._play_again(live)
-                        played = yield from _progress(again, RECORDED_PROGRESS, end)
+                        played = yield from progress(again, RECORDED_PROGRESS, end)
                     if self.stays_on:
-                        over = yield from _progress(self._play(), VERIFIED_PROGRESS, 1.0)
+                        over = yield from progress(self._play(), VERIFIED_PROGRESS, 1.0)
                 comparison = self._compare(live, played, over)
             return self._settle(live, comparison, drafts)
 
@@ -106,7 +106,7 @@ class Bake(Generic[Recorded, Comparison, Result]):
         raise NotImplementedError
 
 
-def _progress(
+def progress(
     work: Generator[float, None, T], start: float, end: float
 ) -> Generator[float, None, T]:
     """Run a generator as a part of the whole progress, and return its result."""

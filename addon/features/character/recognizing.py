@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -13,14 +13,14 @@ from ...blender.access import pose_bones
 from ...blender.character import Character, character_of, missing_parts, stiff_limbs
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
-from ...blender.rigify import SWITCH, fk_joint, fk_switch, use_fk
+from ...blender.rigify import SWITCH, fk_joint, original_bones
+from ...editing.known_limbs import Body
+from ...editing.known_limbs import Limb as FoundLimb
+from ...editing.switching import SwitchState, limbs_to_fk
 from .settings import FabrikCharacter, add_part, character_settings
 
 MAX_NECK_BONES = 3
 """The most bones that turn with a head, including the head itself."""
-
-RIGIFY_FK = (("ARM", "hand_fk.{}"), ("LEG", "foot_fk.{}"))
-"""The FK controls at the ends of the limbs of a generated rig."""
 
 
 class RecognizedPart(NamedTuple):
@@ -51,9 +51,9 @@ def recognize_parts(armature: bpy.types.Object) -> Recognition:
     Raises:
         ProblemError: If there are none.
     """
-    rigify = [part for part, _ in _rigify_limbs(armature)]
-    if rigify:
-        return Recognition(rigify)
+    generated = [part for part, _ in generated_limbs(armature)]
+    if generated:
+        return Recognition(generated)
     character = character_of(armature)
     parts = _anatomical_parts(character)
     if not parts:
@@ -111,26 +111,41 @@ def _spine_index(anatomy: Anatomy, limb: Limb) -> int:
     return anatomy.spine.index(limb.trunk) if limb.trunk in anatomy.spine else -1
 
 
-def _rigify_limbs(armature: bpy.types.Object) -> list[tuple[RecognizedPart, str]]:
-    """Return the limbs of a generated Rigify rig, each with the bone that has its FK switch."""
-    bones = pose_bones(armature)
-    limbs: list[tuple[RecognizedPart, str]] = []
-    for kind, end in RIGIFY_FK:
-        for side in "LR":
-            name = end.format(side)
-            switch = fk_switch(armature, name) if name in bones else ""
-            if switch:
-                limbs.append((RecognizedPart(kind, fk_joint(armature, name), 2), switch))
+def generated_limbs(armature: bpy.types.Object) -> list[tuple[RecognizedPart, FoundLimb]]:
+    """Return the limbs of a generated Rigify rig, by their FK controls; none of any other.
+
+    A paw without a control of its own ends at the control above it.
+    """
+    if not original_bones(armature):
+        return []
+    limbs: list[tuple[RecognizedPart, FoundLimb]] = []
+    for _, limb in Body(armature).limbs:
+        end = limb.hand or fk_joint(armature, limb.bones[-1])
+        count = limb.bones.index(end) if end in limb.bones else len(limb.bones)
+        limbs.append((RecognizedPart(limb.kind, end, count), limb))
     return limbs
 
 
-def switch_to_fk(armature: bpy.types.Object) -> None:
-    """Switch the limbs of a generated Rigify rig to their FK controls, which IK then poses."""
-    bones: Any = pose_bones(armature)
-    switches = [switch for _, switch in _rigify_limbs(armature)]
-    before = [f"{bones[switch][SWITCH]!r} {switch}" for switch in switches]
+def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[SwitchState]:
+    """Switch limbs of a generated Rigify rig to their FK controls, which IK then poses.
+
+    The controls are posed as the limbs are shown.
+
+    Args:
+        armature: The armature.
+        ends: The bones of the parts that are set up.
+
+    Returns:
+        What the limbs were.
+
+    Raises:
+        ProblemError: If a switch is animated; then nothing has changed.
+    """
+    limbs = [limb for part, limb in generated_limbs(armature) if part.bone in ends]
+    states = limbs_to_fk(armature, limbs)
+    before = [f"{state.value!r} {state.switch}" for state in states]
     character_settings(armature).switches = "\n".join(before)
-    use_fk(armature, switches)
+    return states
 
 
 def restore_switches(armature: bpy.types.Object) -> None:

@@ -21,6 +21,7 @@ from ...blender.skeleton import Point, skeleton_of, vector
 from ...editing.controls import new_armature, refuse_uneditable, use_bones
 from ...editing.limb_adding import shown_pose
 from ...editing.playing import go_to, returning, staged, updated
+from ...editing.switching import SwitchState, restore_switch
 from ...settings.muting import muting
 from ...settings.properties import settings
 from ..fk_ik.snap import SnapResult, restored_frame
@@ -83,18 +84,24 @@ def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
     if options.controls == "BONE":
         refuse_uneditable(armature)
     with staged(cast(bpy.types.ViewLayer, bpy.context.view_layer), [armature]):
+        states: list[SwitchState] = []
         try:
-            return _build(armature, parts, options)
+            frames = _animated_frames(armature, parts) if options.animation else []
+            states += switch_to_fk(armature, [part.bone for part in parts])
+            return _build(armature, parts, options, frames)
         except BaseException:
             remove(armature)
+            for state in states:
+                restore_switch(armature, state)
             raise
 
 
 def _build(
-    armature: bpy.types.Object, parts: Sequence[FabrikPart], options: Options
+    armature: bpy.types.Object,
+    parts: Sequence[FabrikPart],
+    options: Options,
+    frames: Sequence[float],
 ) -> SetUpResult:
-    frames = _animated_frames(armature, parts) if options.animation else []
-    switch_to_fk(armature)
     before = shown_pose(armature)
     for part in parts:
         add_constraint(armature, part)

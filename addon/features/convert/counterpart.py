@@ -264,6 +264,14 @@ def refuse_own(item: FabrikConstraint, bone: Any) -> None:
         raise ProblemError(
             "“{bone}” has no parent that could move its head: enable Use Tail", bone=bone.name
         )
+    if not item.use_tail and _is_apart(bone):
+        raise ProblemError(
+            "{name} moves the head of “{bone}”, but Blender's IK the tail of “{parent}”, which is "
+            "not there: bake it, or move the tail there in Edit Mode",
+            name=name,
+            bone=bone.name,
+            parent=bone.parent.name,
+        )
     problems = [
         joint_problem(pose_bones(bone.id_data)[one]) for one in named_chain(item, bone).bones
     ]

@@ -70,7 +70,7 @@ def bake_gait(
         gait.enabled = is_on
         changed(armature)
 
-    work = TargetBake(scene, layer, frames, armature, feet, body, switch)
+    work = TargetBake(scene, layer, frames, armature, feet, body, tolerance * size, switch)
     if armature not in work.owners:  # What turns the walk on may be keyed in its action.
         work.owners.append(armature)
     return (yield from work.run()), size

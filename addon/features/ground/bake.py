@@ -74,7 +74,7 @@ def bake(
             ground_settings(settings(armature).constraints[index]).use = is_on
 
     lifted = lifted_controls([c for c in chains_in(armature) if not c.problem], error)
-    work = TargetBake(scene, layer, frames, armature, feet, bones, switch, lifted)
+    work = TargetBake(scene, layer, frames, armature, feet, bones, error, switch, lifted)
     return (yield from work.run())
 
 

@@ -118,7 +118,7 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
     frame_end: int = defined("End", "Last frame to bake", default=0)
     error: float = defined(
         "Error",
-        "Maximum distance of a foot from its path between keys",
+        "Maximum distance of a joint from its path between keys",
         default=1e-3,
         min=1e-6,
         soft_max=0.05,

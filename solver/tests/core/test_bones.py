@@ -454,3 +454,18 @@ def test_below_a_parent_with_zero_scale_there_is_no_local_space() -> None:
     flat: Frame = (scaled_axes(0.0), (0.0, 0.0, 0.0))
     with pytest.raises(ValueError, match="zero scale"):
         in_local_space(Bone(IDENTITY, Y, 1.0), WHOLE, flat)
+
+
+@pytest.mark.parametrize("gap", [0.0, 3e-8])
+def test_a_bone_between_joints_at_one_place_keeps_its_rotation(gap: float) -> None:
+    """As where a rig generator puts a bone below a control; the place of that is rounded."""
+    heads = [(0.0, 0.0, 0.0), (0.0, 0.4, 0.0), (0.0, 0.4, 0.0), (0.3 * gap, gap, -0.5 * gap)]
+    leans = (0.3, -0.5, 0.2, 0.4)
+    bones = [Bone(IDENTITY, head, 0.4) for head in heads]
+    locals_ = [Local(rotation=quat_about((1.0, 0.0, 0.0), lean)) for lean in leans]
+    chain = ChainInput(bones, locals_, (0.0, 0.4, 0.0), WHOLE)
+    for shift in ((0.0, 0.0, 0.0), (0.1, -0.2, 0.05)):
+        posture = pose_chain(chain, Goal(add(chain.joints[-1], shift)))
+        assert posture.state == "REACHED"
+        cosine = sum(a * b for a, b in zip(posture.rotations[2], locals_[2].rotation, strict=True))
+        assert abs(cosine) == pytest.approx(1.0, abs=1e-12)

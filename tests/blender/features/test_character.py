@@ -341,6 +341,30 @@ def test_limbs_of_a_generated_rig_are_switched_to_their_controls_and_back(tmp_pa
     assert not rig.fabrik.constraints
 
 
+@pytest.mark.parametrize("kind", ["basic_human", "wolf", "horse"])
+def test_what_is_seen_of_a_generated_rig_stays(kind: str, tmp_path: Path) -> None:
+    """A human posed by its IK controls, and animals, some of whose joints have two bones."""
+    rig = generated_rig(kind, tmp_path)
+    bpy.context.view_layer.objects.active = rig
+    if kind == "basic_human":
+        rig.pose.bones["foot_ik.L"].location = (0.05, -0.1, 0.08)
+        rig.pose.bones["hand_ik.R"].location = (0.1, -0.1, 0.0)
+    deforming = [bone.name for bone in rig.data.bones if bone.name.startswith("DEF-")]
+
+    def seen() -> list[list[Matrix]]:
+        update()
+        return [[evaluated(rig).pose.bones[name].matrix.copy() for name in deforming]]
+
+    before = seen()
+    set_up(rig)
+    kinds = [part.kind for part in rig.fabrik.character.parts]
+    assert kinds == (["ARM"] * 2 + ["LEG"] * 2 if kind == "basic_human" else ["LEG"] * 4)
+    assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}
+    assert apart(before, seen()) < 2e-3
+    assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
+    assert apart(before, seen()) < 1e-6
+
+
 @pytest.mark.parametrize("keyed", [False, True])
 def test_all_constraints_but_the_look_at_are_snapped(keyed: bool) -> None:
     rig = make_human(keyed)

@@ -478,6 +478,31 @@ def test_what_ours_has_alone_is_listed() -> None:
     assert native(rig, "B2").weight == 1.0
 
 
+@pytest.mark.parametrize("gap", [0.0, 0.1])
+def test_a_hand_that_is_not_at_the_tail_of_the_forearm_is_not_converted(gap: float) -> None:
+    # Importers leave tails beside the next joint; Blender's IK would bring the tail to the target.
+    rig = make_armature(
+        {
+            "Upper": ((0, 0, 0), (0, -0.1, 1), ""),
+            "Lower": ((0, -0.1, 1), (gap, 0, 2), "Upper"),
+            "Hand": ((0, 0, 2), (0, 0, 2.2), "Lower"),
+        }
+    )
+    item = add_constraint(rig, "Hand", make_empty("Target", (0.3, 0.2, 1.6)))
+    item.chain_count, item.use_tail = 3, False
+    update()
+    before = pose(rig)
+    if gap:
+        with pytest.raises(Exception, match="moves the head of “Hand”, but Blender's IK the tail"):
+            to_blender(rig)
+        assert [item.name for item in rig.fabrik.constraints] == [item.name]
+        assert not rig.pose.bones["Hand"].constraints
+    else:
+        to_blender(rig)
+        assert [con.type for con in rig.pose.bones["Hand"].constraints] == ["IK"]
+    assert farthest(rig, before, pose(rig)) < NEAR
+
+
 @pytest.mark.parametrize("is_on", [True, False])
 def test_a_foot_on_the_ground_is_told_to_lose_it(is_on: bool) -> None:
     rig = make_chain(2)

@@ -111,8 +111,8 @@ def test_baking_to_targets_keeps_the_body(controls: str, empty_file: None) -> No
     assert bpy.ops.fabrik.ground_bake(error=1e-3) == {"FINISHED"}
     assert not any(item.ground.use for item in rig.fabrik.constraints)
     for name, (far, _) in off(before, seen_from_hip(rig, FRAMES, "Hips")).items():
-        # A spine that is nearly straight bulges by several times what its target is off.
-        assert far < (6e-3 if name.startswith("Hand") else 2e-2), name
+        # A spine or arm that is nearly straight would bulge by many times what its target is off.
+        assert far < 2e-3, f"{name}, which like the hip may be off by a millimetre"
 
 
 @pytest.mark.parametrize("which", ["snap", "add"])

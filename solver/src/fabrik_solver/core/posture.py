@@ -32,6 +32,9 @@ from .vectors import (
 NOTICED: Final = radians(0.1)
 """The orientation error above which an orientation counts as missed."""
 
+COINCIDENT: Final = 1e-5
+"""The distance up to which two joints are one, as a share of the longest bone of the chain."""
+
 UNCLEAR_SIDE: Final = 1e-3
 """The sum of the ranges of hinges to one side up to which they tell no side, in radians."""
 
@@ -299,11 +302,14 @@ class ChainInput:
         if not bones or len(bones) != len(locals_):
             raise ValueError("a chain needs at least one bone, and the channels of each")
         if links is None:
+            arms = [head_in_parent(bones[i], locals_[i]) for i in range(1, len(bones))]
+            arms.append(tip_in_bone)
+            least = COINCIDENT * max([length(arm) for arm in arms])
             links = []
-            for i in range(len(bones)):
-                is_last = i + 1 == len(bones)
-                arm = tip_in_bone if is_last else head_in_parent(bones[i + 1], locals_[i + 1])
-                links.append(ChainLink(bones[i], locals_[i], arm))
+            for i, arm in enumerate(arms):
+                # The direction of a shorter one is that of the rounding of single precision.
+                reaching = arm if length(arm) > least else ORIGIN
+                links.append(ChainLink(bones[i], locals_[i], reaching))
         self.links = links
         self._limits = limits
         self._stiffness = stiffness
