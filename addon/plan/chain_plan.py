@@ -278,7 +278,7 @@ class GoalSource(Protocol):
         ...
 
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
-        """Return the goal to solve for.
+        """Return the goal to solve for: the same object if it changes nothing.
 
         Args:
             snapshot: The scene.

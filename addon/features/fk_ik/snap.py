@@ -51,12 +51,16 @@ class SnapResult(NamedTuple):
         problem: Why they differ and how to fix it; empty if they do not.
         left_out: Names of the constraints that could not be snapped.
         reason: Why the first one of these could not; empty if there is none.
+        yielding: Names of those that something else places elsewhere, and takes over gradually.
+        taken_over: The frame at which it has.
     """
 
     difference: float
     problem: str
     left_out: Sequence[str] = ()
     reason: str = ""
+    yielding: Sequence[str] = ()
+    taken_over: float = 0.0
 
 
 class UnsnappableError(ProblemError):

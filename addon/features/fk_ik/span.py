@@ -8,10 +8,14 @@ from dataclasses import dataclass
 import bpy
 
 from ...blender import animation
+from ...blender.access import frame_rate
 from ...blender.errors import ProblemError
-from ...blender.keying import set_span
+from ...blender.keying import key_frames, set_span
 from ...editing.playing import go_to, updated
 from ...settings.properties import settings
+
+TAKEOVER = 0.25
+"""How long the ground or a walk takes a limb over that was in FK, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -93,3 +97,28 @@ def key_influence(armature: bpy.types.Object, index: int, span: Span, is_on: boo
     item.influence = value
     set_span(item, "influence", frames, [[value] * len(frames)], span.guards, [outside])
     item.influence = value
+
+
+def key_takeover(armature: bpy.types.Object, index: int, span: Span) -> float:
+    """Key the influence of a constraint from 0 at the frame of a span to 1 a moment later.
+
+    Where it has keys meanwhile, it goes on to these.
+
+    Args:
+        armature: The armature.
+        index: Index of the constraint.
+        span: The frame; a single one.
+
+    Returns:
+        The last frame of it.
+    """
+    item = settings(armature).constraints[index]
+    first = span.frames[0]
+    last = first + max(1, round(TAKEOVER * frame_rate(bpy.context.scene)))
+    between = [at for at in key_frames(item, ["influence"]) if first < at <= last]
+    values = {first: 0.0} if between else {first: 0.0, last: 1.0}
+    item.enabled = True
+    item.influence = 0.0
+    set_span(item, "influence", list(values), [[*values.values()]], span.guards, [0.0])
+    item.influence = 0.0
+    return min(between, default=last)

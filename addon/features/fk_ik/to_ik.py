@@ -15,7 +15,7 @@ from ...blender.rotation import KINDS, channel_of, continuous, mode_of
 from ...editing.constraints import is_on
 from ...editing.playing import updated
 from ...plan.chain_plan import ChainPlan
-from ...settings.muting import full_influence, muting
+from ...settings.muting import full_influence, in_fk, muting
 from .applying import (
     ChannelKey,
     Values,
@@ -84,7 +84,7 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
             if span.switches:
                 for index in indices:
                     key_influence(armature, index, span, is_on=False)
-        with muting(armature, indices):
+        with in_fk(armature, indices):
             difference, problem = compared(
                 chains,
                 span,
