@@ -88,16 +88,7 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         before, after = EVENTS[is_frame_change]
         _take_ends(after)
         graphs = graphs_of(scene)
-        kinds = "SCENE", "ACTION"  # As a library is reloaded, and keys are added.
-        if any([graph.id_type_updated(kind) for graph in graphs for kind in kinds]):
-            events.may_shots_differ = True
-        # A render in a thread of its own calls this too, while the window reads what is written.
-        if not _is_rendering_beside():
-            if runs.planner.pending.armatures:
-                runs.planner.pending.declare(is_frame_change)
-            if events.may_shots_differ:
-                events.may_shots_differ = False
-                _keep_shot_keys()  # Before the keys of one item set another.
+        _keep_data(events, graphs, is_frame_change)
         if getattr(bpy.app.handlers, before)[-1:] != [LAST[before]]:
             return  # What handlers after ours do is not known, and they need the FK pose as well.
         events.tagged = tagged_in(graphs)
@@ -109,6 +100,24 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     except Exception:
         report_once("could not pose the armatures")
         _give_up()
+
+
+def _keep_data(events: Events, graphs: list[bpy.types.Depsgraph], is_frame_change: bool) -> None:
+    """Declare dependencies, and keep keys of shots, before the keys of one item set another.
+
+    A render in a thread of its own calls this too, while the window reads what would be written.
+    """
+    kinds = "SCENE", "ACTION"  # As a library is reloaded, and keys are added.
+    if any([graph.id_type_updated(kind) for graph in graphs for kind in kinds]):
+        events.may_shots_differ = True
+    if _is_rendering_beside():
+        return
+    pending = events.runs.planner.pending
+    if pending.armatures:
+        pending.declare(is_frame_change)
+    if events.may_shots_differ:
+        events.may_shots_differ = False
+        _keep_shot_keys()
 
 
 def _coming(

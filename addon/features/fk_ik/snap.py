@@ -174,6 +174,18 @@ def others_on(chain: ChainPlan, indices: Collection[int]) -> list[str]:
     ]
 
 
+def sharing(chains: Sequence[ChainPlan]) -> list[ChainPlan]:
+    """Return the other active constraints that are solved together with some of one armature.
+
+    They are solved from the FK pose of all their bones, so where some are switched that has to be
+    what is shown: else they would find another solution without these.
+    """
+    items = {chain.item for chain in chains}
+    units = planner.current().units_of[chains[0].rig.uid]
+    together = [unit.members for unit in units if not items.isdisjoint(unit.items)]
+    return [one for members in together for one in members if one.item not in items and is_on(one)]
+
+
 def fk_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[float]:
     """Return the frames at which the bones of constraints are keyed."""
     chains = [chain for chain in chains_in(armature) if chain.item in indices]

@@ -36,6 +36,15 @@ from ...plan.tree_plan import TreePlan
 from ...settings.muting import full_influence, in_fk, muting
 from ...settings.properties import settings
 from ...ui.sections import is_exact
+from .applying import (
+    Values,
+    apply_pose,
+    fk_values,
+    key_values,
+    posed_channels,
+    refuse_driven,
+    shown_values,
+)
 from .goal import PoleOffset, fk_goal
 from .snap import (
     NEAR,
@@ -50,6 +59,7 @@ from .snap import (
     on_top,
     pose_points,
     restored_frame,
+    sharing,
     snappable_chains,
 )
 from .span import Span, key_influence, key_takeover
@@ -109,8 +119,12 @@ class Snap:
     """The constraints that are snapped together, and their targets and poles.
 
     Attributes:
+        armature: The armature.
         chains: The constraints.
         yielding: Those that something else places elsewhere than in FK, wherever their targets are.
+        others: Those that are solved together with them (see `sharing`).
+        channels: The channels that these pose.
+        values: What these show at each frame.
     """
 
     def __init__(self, armature: bpy.types.Object, indices: Sequence[int], span: Span) -> None:
@@ -124,8 +138,12 @@ class Snap:
             with concerning(chain):
                 _refuse_motion(chain)
         self.yielding: list[ChainPlan] = []
-        self._span, self._placed = span, set[int]()
+        self.armature, self._span, self._placed = armature, span, set[int]()
         self.layers = on_top(self.chains)
+        self.others = sharing(self.chains) if span.switches else []
+        self.channels = posed_channels(self.others)
+        refuse_driven(armature, self.channels)
+        self.values: list[Values] = []
         self.starts = [_start(chain, indices) for chain in self.chains]
         self.unmoved: dict[int, str] = {}
         self.targets: list[SnapControl | None] = []
@@ -206,12 +224,31 @@ class Snap:
         if not self.layers:
             points = self._settled()
         else:
-            with muting(self.chains[0].rig.object, self.layers):
+            with muting(self.armature, self.layers):
                 self._settled()
             points = pose_points(updated(), self.chains)
+        self.values.append(shown_values(self.armature, self.channels))
+        for control in self.controls:
+            control.record()
         if self._span.switches:
             self._find_yielding(points)
         return points
+
+    @staticmethod
+    def restore(controls: Sequence[SnapControl]) -> None:
+        """Put controls back to where they were before the snap."""
+        for control in controls:
+            control.restore()
+
+    def key(self, before: Values) -> None:
+        """Insert keys with what was found at each frame.
+
+        Args:
+            before: The FK values of the channels before the snap.
+        """
+        for control in self.keyed:
+            control.key(self._span)
+        key_values(self.armature, self._span, self.values, before)
 
     def _find_yielding(self, wanted: PosePoints) -> None:
         """Find the constraints that something else would place elsewhere than their FK pose.
@@ -221,7 +258,7 @@ class Snap:
         """
         if not self._placed:
             return
-        with full_influence(self.chains[0].rig.object, [chain.item for chain in self.chains]):
+        with full_influence(self.armature, [chain.item for chain in self.chains]):
             solved = pose_points(updated(), self.chains)
         updated()
         for chain, before, after in zip(self.chains, wanted, solved, strict=True):
@@ -342,39 +379,38 @@ def snap_to_fk(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
         ProblemError: If they cannot be snapped; nothing has changed then.
     """
     snap = Snap(armature, indices, span)
-    expected: list[PosePoints] = []
+    before = fk_values(armature, snap.channels)
     with restored_frame(span):
         try:
             with in_fk(armature, indices):
-                for _ in span.visit():
-                    expected.append(snap.settle())
-                    for control in snap.controls:
-                        control.record()
+                expected = [snap.settle() for _ in span.visit()]
         except BaseException:
-            for control in snap.controls:
-                control.restore()
+            snap.restore(snap.controls)
             raise
-        yielding = [chain.item for chain in snap.yielding]
         keyed = snap.keyed
-        for control in snap.controls:
-            if control not in keyed:
-                control.restore()
+        snap.restore([control for control in snap.controls if control not in keyed])
+        if snap.channels and not span.is_range:
+            apply_pose(armature, snap.values[0])
         owners = [armature, *(control.point.object for control in keyed)]
-        last = span.frames[-1]
         with keeping_unkeyed(owners, span):
             if span.is_keyed:
-                for control in keyed:
-                    control.key(span)
-            if span.switches:
-                for index in indices:
-                    if index in yielding:
-                        last = key_takeover(armature, index, span)
-                    else:
-                        key_influence(armature, index, span, is_on=True)
+                snap.key(before)
+            last = _switch(snap, indices, span) if span.switches else 0.0
+        yielding = {chain.item: chain.name for chain in snap.yielding}
         with full_influence(armature, [index for index in indices if index not in yielding]):
             difference, problem = compared(snap.chains, span, expected, snap.why)
-    names = [chain.name for chain in snap.yielding]
-    return SnapResult(difference, problem, yielding=names, taken_over=last)
+    return SnapResult(difference, problem, yielding=[*yielding.values()], taken_over=last)
+
+
+def _switch(snap: Snap, indices: Sequence[int], span: Span) -> float:
+    """Key the influence of constraints; return when those that yield are taken over."""
+    yielding, last = [chain.item for chain in snap.yielding], 0.0
+    for index in indices:
+        if index in yielding:
+            last = key_takeover(snap.armature, index, span)
+        else:
+            key_influence(snap.armature, index, span, is_on=True)
+    return last
 
 
 def _start(chain: ChainPlan, indices: Sequence[int]) -> int:

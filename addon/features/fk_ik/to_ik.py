@@ -6,12 +6,9 @@ from collections.abc import Sequence
 
 import bpy
 
-from ...blender.access import pose_bones
 from ...blender.errors import listed
-from ...blender.keying import set_span
 from ...blender.messages import msg
 from ...blender.refusals import refuse_unkeyable
-from ...blender.rotation import KINDS, channel_of, continuous, mode_of
 from ...editing.constraints import is_on
 from ...editing.playing import updated
 from ...plan.chain_plan import ChainPlan
@@ -21,6 +18,7 @@ from .applying import (
     Values,
     apply_pose,
     fk_values,
+    key_values,
     posed_channels,
     refuse_driven,
     shown_values,
@@ -36,12 +34,10 @@ from .snap import (
     others_on,
     pose_points,
     restored_frame,
+    sharing,
     snappable_chains,
 )
 from .span import Span, key_influence
-
-OTHERS = tuple(channel_of(kind)[0] for kind in KINDS[1:])
-"""The channels that are not rotations."""
 
 WHY_NOT_FK = msg(
     "Its bones do not keep the pose: check for constraints, drivers or NLA strips that affect them"
@@ -67,10 +63,12 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
         ProblemError: If they cannot be snapped; nothing has changed then.
     """
     chains = snappable_chains(armature, indices, span)
-    channels = posed_channels(chains)
     for chain in chains:
         with concerning(chain):
             refuse_driven(armature, posed_channels([chain]))
+    others = sharing(chains) if span.switches else []
+    refuse_driven(armature, posed_channels(others))
+    channels = posed_channels([*chains, *others])
     if span.is_keyed:
         refuse_unkeyable(armature)
     with restored_frame(span):
@@ -80,7 +78,7 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
             apply_pose(armature, values[0])
         with keeping_unkeyed([armature], span):
             if span.is_keyed:
-                _key(armature, span, values, before)
+                key_values(armature, span, values, before)
             if span.switches:
                 for index in indices:
                     key_influence(armature, index, span, is_on=False)
@@ -130,14 +128,3 @@ def _why_not_fk(chain: ChainPlan, is_rounded: bool, indices: Sequence[int]) -> s
             others=listed(others),
         )
     return ROUNDED if is_rounded else WHY_NOT_FK
-
-
-def _key(armature: bpy.types.Object, span: Span, solved: Sequence[Values], before: Values) -> None:
-    """Insert keys with the values of each frame."""
-    for (name, channel), outside in before.items():
-        bone = pose_bones(armature)[name]
-        rows = [values[name, channel] for values in solved]
-        if channel not in OTHERS:
-            rows = continuous(mode_of(bone), rows)
-        columns = list(zip(*rows, strict=True))
-        set_span(bone, channel, span.frames, columns, span.guards, outside)
