@@ -121,4 +121,4 @@ def key_takeover(armature: bpy.types.Object, index: int, span: Span) -> float:
     item.influence = 0.0
     set_span(item, "influence", list(values), [[*values.values()]], span.guards, [0.0])
     item.influence = 0.0
-    return min(between, default=last)
+    return max(between, default=last)

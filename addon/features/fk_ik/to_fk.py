@@ -330,8 +330,8 @@ class Snap:
             return self.unmoved[chain.item]
         if chain.item in self._placed:
             return msg(
-                "On the Ground or a walk places it beside its target: press Simulate if the "
-                "simulation is outdated; its pose stays another than the FK pose"
+                "On the Ground or a walk places it beside its target: to pose it by that, choose "
+                "Bake to Targets or Bake Steps"
             )
         if item.state == "LIMITED":
             return msg(
