@@ -174,6 +174,18 @@ def others_on(chain: ChainPlan, indices: Collection[int]) -> list[str]:
     ]
 
 
+def are_layered(chains: Sequence[ChainPlan], switches: bool) -> bool:
+    """Return whether active constraints before some of one armature pose bones of these as well.
+
+    Args:
+        chains: The constraints.
+        switches: Whether what `sharing` returns is switched along.
+    """
+    apart = {*on_top(chains), *(chain.item for chain in chains)}
+    apart |= {chain.item for chain in sharing(chains)} if switches else set()
+    return any(others_on(chain, apart) for chain in chains)
+
+
 def sharing(chains: Sequence[ChainPlan]) -> list[ChainPlan]:
     """Return the other active constraints that are solved together with some of one armature.
 

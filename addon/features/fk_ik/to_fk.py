@@ -217,6 +217,8 @@ class Snap:
     def settle(self) -> PosePoints:
         """Move all targets and poles to match the evaluated FK pose, and return that pose.
 
+        That of others that are solved together with them follows.
+
         Raises:
             ProblemError: If this does not converge.
         """
@@ -227,6 +229,7 @@ class Snap:
             with muting(self.armature, self.layers):
                 self._settled()
             points = pose_points(updated(), self.chains)
+        points += pose_points(updated(), self.others)
         self.values.append(shown_values(self.armature, self.channels))
         for control in self.controls:
             control.record()
@@ -261,7 +264,8 @@ class Snap:
         with full_influence(self.armature, [chain.item for chain in self.chains]):
             solved = pose_points(updated(), self.chains)
         updated()
-        for chain, before, after in zip(self.chains, wanted, solved, strict=True):
+        own = wanted[: len(self.chains)]
+        for chain, before, after in zip(self.chains, own, solved, strict=True):
             is_apart = farthest(before, after) > NEAR * bones_length(before)
             if chain.item not in self._placed or not is_apart:
                 continue
@@ -350,7 +354,7 @@ class Snap:
         bones = pose_bones(chain.rig.object)
         if any(bones[chain.rig.names[i]].fabrik_joint.stiffness > 0.0 for i in chain.bones):
             return msg("Stiff joints change the solved pose: set their Stiffness to 0")
-        if self.starts[self.chains.index(chain)] > 0:
+        if chain in self.others or self.starts[self.chains.index(chain)] > 0:
             return msg(
                 "It shares bones with constraints that require another pose: snap them "
                 "together, with Constraints set to All"
@@ -398,7 +402,7 @@ def snap_to_fk(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
             last = _switch(snap, indices, span) if span.switches else 0.0
         yielding = {chain.item: chain.name for chain in snap.yielding}
         with full_influence(armature, [index for index in indices if index not in yielding]):
-            difference, problem = compared(snap.chains, span, expected, snap.why)
+            difference, problem = compared([*snap.chains, *snap.others], span, expected, snap.why)
     return SnapResult(difference, problem, yielding=[*yielding.values()], taken_over=last)
 
 

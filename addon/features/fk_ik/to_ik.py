@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import dist, inf
 
 import bpy
 
+from fabrik_solver.core.vectors import quat_inverse, quat_product
+
+from ...blender.access import pose_bones
 from ...blender.errors import listed
 from ...blender.messages import msg
 from ...blender.refusals import refuse_unkeyable
+from ...blender.rotation import channel_values, mode_of, quaternion
 from ...editing.constraints import is_on
 from ...editing.playing import updated
 from ...plan.chain_plan import ChainPlan
 from ...settings.muting import full_influence, in_fk, muting
 from .applying import (
+    OTHERS,
     ChannelKey,
     Values,
     apply_pose,
@@ -27,6 +33,7 @@ from .snap import (
     ROUNDED,
     PosePoints,
     SnapResult,
+    are_layered,
     compared,
     concerning,
     keeping_unkeyed,
@@ -38,6 +45,12 @@ from .snap import (
     snappable_chains,
 )
 from .span import Span, key_influence
+
+ROUNDS = 16
+"""Maximum number of FK poses to try beneath what other constraints make of them."""
+
+SAME = 1e-6
+"""How near to what is shown their channels have to be."""
 
 WHY_NOT_FK = msg(
     "Its bones do not keep the pose: check for constraints, drivers or NLA strips that affect them"
@@ -68,11 +81,12 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
             refuse_driven(armature, posed_channels([chain]))
     others = sharing(chains) if span.switches else []
     refuse_driven(armature, posed_channels(others))
-    channels = posed_channels([*chains, *others])
+    every = [*chains, *others]
+    channels = posed_channels(every)
     if span.is_keyed:
         refuse_unkeyable(armature)
     with restored_frame(span):
-        expected, values = _shown(armature, chains, channels, span)
+        expected, values = _shown(armature, chains, others, span)
         before = fk_values(armature, channels)
         if not span.is_range:
             apply_pose(armature, values[0])
@@ -84,14 +98,17 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
                     key_influence(armature, index, span, is_on=False)
         with in_fk(armature, indices):
             difference, problem = compared(
-                chains,
+                every,
                 span,
                 expected,
                 lambda chain, is_rounded: _why_not_fk(chain, is_rounded, indices),
             )
         updated()
         other, reason = compared(
-            chains, span, expected, lambda _, is_rounded: ROUNDED if is_rounded else WHY_NOT_IK
+            [*chains, *others],
+            span,
+            expected,
+            lambda _, is_rounded: ROUNDED if is_rounded else WHY_NOT_IK,
         )
     return SnapResult(max(difference, other), problem or reason)
 
@@ -99,24 +116,77 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
 def _shown(
     armature: bpy.types.Object,
     chains: Sequence[ChainPlan],
-    channels: Sequence[ChannelKey],
+    others: Sequence[ChainPlan],
     span: Span,
 ) -> tuple[list[PosePoints], list[Values]]:
-    """Return the solved pose of each frame, and its channel values without layers on top."""
+    """Return the solved pose of each frame, and its channel values without layers on top.
+
+    The pose is that of the constraints to snap, and of others.
+    """
     poses: list[PosePoints] = []
     values: list[Values] = []
-    layers = on_top(chains)
+    every = [*chains, *others]
+    channels = posed_channels(every)
+    layers, are_beneath = on_top(chains), are_layered(chains, span.switches)
     for _ in span.visit():
         idle = [chain.item for chain in chains if not is_on(chain)]
         with full_influence(armature, idle):
-            poses.append(pose_points(updated(), chains))
+            poses.append(pose_points(updated(), every))
             if layers:
                 with muting(armature, layers):
                     updated()
                     values.append(shown_values(armature, channels))
             else:
                 values.append(shown_values(armature, channels))
+        if are_beneath:
+            indices = [chain.item for chain in chains]
+            with in_fk(armature, indices), muting(armature, layers):
+                values[-1] = _under_layers(armature, channels, values[-1])
+            updated()
     return poses, values
+
+
+def _under_layers(
+    armature: bpy.types.Object, channels: Sequence[ChannelKey], wanted: Values
+) -> Values:
+    """Return the FK pose that constraints before those to snap change into what is shown.
+
+    Found by adding to the FK pose what is missing after them. One that they do not keep from moving
+    its bones, as a look-at does, is the best of the last rounds.
+    """
+    before = fk_values(armature, channels)
+    fk = found = wanted
+    least = inf
+    try:
+        for _ in range(ROUNDS):
+            apply_pose(armature, fk)
+            shown = shown_values(armature, channels)
+            missing = max(dist(shown[key], wanted[key]) for key in wanted)
+            if missing < least:
+                found, least = fk, missing
+            if missing < SAME:
+                break
+            fk = {key: _corrected(armature, key, fk[key], shown[key], wanted[key]) for key in fk}
+    finally:
+        apply_pose(armature, before)
+    return found
+
+
+def _corrected(
+    armature: bpy.types.Object,
+    key: ChannelKey,
+    fk: Sequence[float],
+    shown: Sequence[float],
+    wanted: Sequence[float],
+) -> list[float]:
+    """Return the FK values of a channel to try next."""
+    name, channel = key
+    if channel in OTHERS:
+        return [a + c - b for a, b, c in zip(fk, shown, wanted, strict=True)]
+    mode = mode_of(pose_bones(armature)[name])
+    now, after, goal = (quaternion(mode, one) for one in (fk, shown, wanted))
+    change = quat_product(quat_inverse(after), goal)
+    return channel_values(mode, quat_product(now, change), fk)
 
 
 def _why_not_fk(chain: ChainPlan, is_rounded: bool, indices: Sequence[int]) -> str:
