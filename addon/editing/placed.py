@@ -10,7 +10,7 @@ from fabrik_solver import point_in
 from fabrik_solver.core.vectors import mat_columns
 
 from ..blender.errors import ProblemError
-from ..frame.chain import aim_of
+from ..frame.chain import aim_of, placed
 from ..frame.solving import solve_armatures
 from ..plan.chain_plan import Aim, ChainPlan
 from .placing import size_of
@@ -52,18 +52,16 @@ def placed_among(chains: Iterable[ChainPlan]) -> list[Placed]:
     if not sourced:
         return []
     solved = solve_armatures(updated(), [chain.rig.object for chain in sourced])
-    placed: list[Placed] = []
+    found: list[Placed] = []
     for chain in sourced:
-        if chain.goal_source is None or chain.is_held_at(solved.time):
-            continue
         try:
             aim = aim_of(solved, chain)
-            goal = chain.goal_source.goal(solved, chain, aim)
+            goal = placed(solved, chain, aim)
         except ProblemError:
             continue  # Nothing places it, as the constraint says.
         if goal is aim:
             continue
         rig, world = chain.rig, solved.world(chain.rig.object, chain.rig.uid)
         joints = [point_in(world, solved.frame(rig, bone)[1]) for bone in chain.bones]
-        placed.append(Placed(chain, aim, goal, size_of([*joints, goal.place])))
-    return placed
+        found.append(Placed(chain, aim, goal, size_of([*joints, goal.place])))
+    return found

@@ -8,14 +8,11 @@ from dataclasses import dataclass
 import bpy
 
 from ...blender import animation
-from ...blender.access import frame_rate
+from ...blender.access import quarter_second
 from ...blender.errors import ProblemError
 from ...blender.keying import key_frames, set_span
 from ...editing.playing import go_to, updated
 from ...settings.properties import settings
-
-TAKEOVER = 0.25
-"""How long the ground or a walk takes a limb over that was in FK, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ def key_influence(armature: bpy.types.Object, index: int, span: Span, is_on: boo
 
 
 def key_takeover(armature: bpy.types.Object, index: int, span: Span) -> float:
-    """Key the influence of a constraint from 0 at the frame of a span to 1 a moment later.
+    """Key the influence of a constraint from 0 at a frame to 1 a quarter of a second later.
 
     Where it has keys meanwhile, it goes on to these.
 
@@ -114,7 +111,7 @@ def key_takeover(armature: bpy.types.Object, index: int, span: Span) -> float:
     """
     item = settings(armature).constraints[index]
     first = span.frames[0]
-    last = first + max(1, round(TAKEOVER * frame_rate(bpy.context.scene)))
+    last = first + quarter_second(bpy.context.scene)
     between = [at for at in key_frames(item, ["influence"]) if first < at <= last]
     values = {first: 0.0} if between else {first: 0.0, last: 1.0}
     item.enabled = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import bpy
@@ -11,7 +12,20 @@ from mathutils import Vector
 from operating import enter_pose_mode, refuses
 from rigs import activate, curves, evaluated, go, update, world_location
 from spiders import END, key_body, make_floor, make_spider, terrain, walk
-from walkers import ANKLE, Height, flat, hills, stairs, walker_on
+from walkers import (
+    ANKLE,
+    LAST,
+    Height,
+    flat,
+    foot,
+    hills,
+    make_ground,
+    make_walker,
+    simulate,
+    stairs,
+    stand,
+    walker_on,
+)
 
 NEAR = 1e-4
 """How far a pose may move, in metres."""
@@ -192,3 +206,66 @@ def test_the_target_of_a_foot_is_snapped_to_where_the_animation_has_it() -> None
     assert bpy.ops.fabrik.snap_to_fk(which="ACTIVE") == {"FINISHED"}
     update()
     assert abs(world_location(target).z - ANKLE) < 2e-3  # The hip gives way to the other leg.
+
+
+def assert_smooth(rig: Any, *events: float) -> None:
+    """Assert that no bone moves at events as it does not just before."""
+    tick = 1.0 / 64.0
+    for event in events:
+        poses = [pose_at(rig, event + i * tick) for i in range(-3, 4)]
+        ways = [apart(a, b) for a, b in pairwise(poses)]
+        assert max(ways) < 2.0 * ways[0] + NEAR
+
+
+@pytest.mark.parametrize("on", [flat, hills, stairs])
+def test_a_foot_that_was_held_before_it_is_set_on_the_ground_does_not_jump(on: Height) -> None:
+    """It goes over within a quarter of a second before it is held, and after it is released."""
+    rig = make_walker()
+    activate(rig)
+    bpy.context.scene.frame_end = LAST
+    go(20)
+    assert bpy.ops.fabrik.hold(constraint="Leg.L") == {"FINISHED"}
+    go(35)
+    assert bpy.ops.fabrik.release(constraint="Leg.L") == {"FINISHED"}
+    stand(rig, make_ground(on), ray_above=3.0, ray_below=3.0)
+    simulate(rig)
+    assert_smooth(rig, 20, 35)
+    target, item = bpy.data.objects["Target.L"], rig.fabrik.constraints["Leg.L"]
+    for frame in range(20, 35):
+        go(frame)
+        # The body goes on, and may leave it behind.
+        assert item.error < NEAR or item.state == "OUT_OF_REACH"
+        assert (foot(rig, "L") - world_location(target)).length < item.error + NEAR
+    go(45)  # It is on the ground again.
+    assert on is flat or (foot(rig, "L") - world_location(target)).length > 100 * NEAR
+
+
+def test_a_foot_that_was_held_before_it_is_given_a_walk_does_not_jump() -> None:
+    rig = spider("floor")
+    gait, leg = rig.fabrik.gaits[0], rig.fabrik.constraints[0]
+    gait.enabled = False
+    go(20)
+    assert bpy.ops.fabrik.hold(constraint=leg.name) == {"FINISHED"}
+    go(40)
+    gait.enabled = True  # So the walk is on where it is released.
+    assert bpy.ops.fabrik.release(constraint=leg.name) == {"FINISHED"}
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert_smooth(rig, 20, 40)
+
+
+def test_what_a_held_foot_is_baked_to_is_what_is_shown() -> None:
+    rig = make_walker()
+    activate(rig)
+    bpy.context.scene.frame_end = LAST
+    go(20)
+    assert bpy.ops.fabrik.hold(constraint="Leg.L") == {"FINISHED"}
+    go(35)
+    assert bpy.ops.fabrik.release(constraint="Leg.L") == {"FINISHED"}
+    stand(rig, make_ground(hills), ray_above=3.0, ray_below=3.0)
+    simulate(rig)
+    frames = (10, 18, 20, 28, 35, 37, 45)
+    shown = [pose_at(rig, frame) for frame in frames]
+    assert bpy.ops.fabrik.ground_bake(error=0.001) == {"FINISHED"}
+    for frame, wanted in zip(frames, shown, strict=True):
+        now = pose_at(rig, frame)
+        assert (now["Foot.L"][0] - wanted["Foot.L"][0]).length < 3e-3
