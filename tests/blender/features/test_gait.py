@@ -12,7 +12,7 @@ import bpy
 import pytest
 from humans import make_human
 from inside import forget, plan_made
-from kept_files import open_kept
+from kept_files import new_file, open_kept
 from mathutils import Vector
 from operating import click_bones
 from rigs import (
@@ -538,6 +538,30 @@ def test_standing_body_lets_its_feet_stand(empty_file: None) -> None:
     go(50)
     for name, place in zip(tips(rig), places, strict=True):
         assert (tip_world(rig, name) - place).length <= 1e-4
+
+
+@pytest.mark.parametrize("height", [0.0, 3.0])
+def test_without_ground_feet_walk_on_the_plane_on_which_they_rest(height: float) -> None:
+    def walked(make_ground: Callable[[], Any]) -> list[list[Vector]]:
+        new_file()
+        rig = make_human(False)
+        ground = make_ground()
+        if ground is not None:
+            ground.location.z = height
+        key_body(rig, {1: (0, 0, height), END: (0, -2.4, height)})
+        bpy.context.scene.frame_end = END
+        select(rig, [])
+        assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+        simulate()
+        assert ("No ground" in said(rig)) == (ground is None)
+        poses = []
+        for frame in range(1, END, 7):
+            go(frame)
+            poses.append([tip_world(rig, bone.name) for bone in rig.pose.bones])
+        return poses
+
+    for wanted, found in zip(walked(make_floor), walked(lambda: None), strict=True):
+        assert max((a - b).length for a, b in zip(wanted, found, strict=True)) < 1e-4
 
 
 def test_turning_on_the_spot(empty_file: None) -> None:
