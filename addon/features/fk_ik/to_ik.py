@@ -190,7 +190,7 @@ def _corrected(
 
 
 def _why_not_fk(chain: ChainPlan, is_rounded: bool, indices: Sequence[int]) -> str:
-    others = others_on(chain, indices)
+    others = others_on(chain, {*indices, chain.item})
     if others:
         return msg(
             "It shares bones with {others}, which changes the pose further: snap them together, "
