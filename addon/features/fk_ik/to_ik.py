@@ -105,10 +105,7 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
             )
         updated()
         other, reason = compared(
-            [*chains, *others],
-            span,
-            expected,
-            lambda _, is_rounded: ROUNDED if is_rounded else WHY_NOT_IK,
+            every, span, expected, lambda _, is_rounded: ROUNDED if is_rounded else WHY_NOT_IK
         )
     return SnapResult(max(difference, other), problem or reason)
 
@@ -161,7 +158,7 @@ def _under_layers(
         for _ in range(ROUNDS):
             apply_pose(armature, fk)
             shown = shown_values(armature, channels)
-            missing = max(dist(shown[key], wanted[key]) for key in wanted)
+            missing = max((dist(shown[key], wanted[key]) for key in wanted), default=0.0)
             if missing < least:
                 found, least = fk, missing
             if missing < SAME:

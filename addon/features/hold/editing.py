@@ -143,7 +143,7 @@ def hold(
     """
     for held in several:
         _refuse(held, holder)
-    _refuse_placed(several, frame)
+    _refuse_placed(several)
     known = [find_hold(held) for held in several]
     keys = [keys_of(*one) if one is not None else [] for one in known]
     try:
@@ -290,8 +290,8 @@ def _refuse(held: Held, holder: Holder) -> None:
         )
 
 
-def _refuse_placed(several: Sequence[Held], frame: float) -> None:
-    """Refuse targets whose chains something places elsewhere at a frame, the current one.
+def _refuse_placed(several: Sequence[Held]) -> None:
+    """Refuse targets whose chains something places elsewhere at the current frame.
 
     What is held is the target, and the ground and walks do not count then: the tip would jump to
     it. The target cannot begin where the tip is shown instead: what places it is simulated from

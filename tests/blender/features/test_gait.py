@@ -769,17 +769,41 @@ def test_bake_keys_the_body_where_it_leans(empty_file: None) -> None:
 
 
 @pytest.mark.parametrize("is_held", [False, True])
-def test_bake_warns_where_something_else_poses_what_it_keys(spider, is_held, capfd) -> None:
+def test_bake_keeps_what_is_held_where_it_is(spider, is_held, capfd) -> None:
     """What is held goes along with its holder, and the keys of the bake count within that."""
+    leg = spider.fabrik.constraints[0]
     if is_held:
         go(10)
         spider.fabrik.gaits[0].enabled = False  # It would jump to its target.
-        bpy.ops.fabrik.hold(constraint=spider.fabrik.constraints[0].name)
+        bpy.ops.fabrik.hold(constraint=leg.name)
         spider.fabrik.gaits[0].enabled = True
         simulate()
+    seen = {}
+    for frame in (5, 9, 10, 30):
+        go(frame)
+        seen[frame] = tip_world(spider, leg.bone)
     capfd.readouterr()
     assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
-    assert ("Warning: " in capfd.readouterr().out) == is_held
+    assert "Warning: " not in capfd.readouterr().out
+    for frame, place in seen.items():
+        go(frame)
+        assert (tip_world(spider, leg.bone) - place).length < 5e-3
+
+
+def test_bake_warns_where_something_else_poses_what_it_keys(spider, capfd) -> None:
+    target, gait = spider.fabrik.constraints[0].target, spider.fabrik.gaits[0]
+
+    def move(_scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> None:
+        """Move a target as soon as its keys count."""
+        target.delta_location.x = 0.0 if gait.enabled else 0.3
+
+    bpy.app.handlers.frame_change_post.append(move)
+    try:
+        capfd.readouterr()
+        assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
+        assert "Warning: " in capfd.readouterr().out
+    finally:
+        bpy.app.handlers.frame_change_post.remove(move)
 
 
 def test_a_foot_that_walks_is_held_once_its_steps_are_baked(spider) -> None:
