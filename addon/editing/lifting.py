@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 import bpy
 
-from fabrik_solver.core.vectors import ORIGIN, Vec, sub
+from fabrik_solver.core.vectors import ORIGIN, Vec, sub, sum_of
 
 from ..blender.moving import move_to, place_of
 from ..blender.skeleton import Point
@@ -27,6 +27,21 @@ def lifts_of(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> tuple[Vec, Vec
     if not _is_tied(chain):
         return ORIGIN, ORIGIN
     return _lifts(solve_armatures(depsgraph, [chain.rig.object]), chain)
+
+
+def lift_to_goal(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Vec:
+    """Return how far the animated goal of a chain is from its target.
+
+    As `lifts_of`, but of a foot on the ground as well: its target is where the animation has the
+    foot, without the lift of the hip.
+    """
+    if chain.goal_source is None:
+        return lifts_of(depsgraph, chain)[0]
+    solved = solve_armatures(depsgraph, [chain.rig.object])
+    if chain.is_held_at(solved.time):
+        return ORIGIN
+    lifts, above = solved.poses[chain.rig.uid].lifts, chain.rig.chain_up(chain.bones[0])
+    return sum_of([lifts[bone] for bone in above if bone in lifts])
 
 
 def _named(point: Point) -> tuple[bpy.types.Object, str]:

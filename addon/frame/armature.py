@@ -302,12 +302,13 @@ class FkReader:
         return self._override(now.columns()) == self._columns
 
     def _override(self, columns: list[list[Any]]) -> list[list[Any]]:
-        muted = influence_overrides(self.rig.uid)
-        if muted:
+        overrides = influence_overrides(self.rig.uid)
+        if overrides:
             enabled, influences = map(settings_form().names.index, ("enabled", "influence"))
-            for i, influence in muted.items():
-                columns[enabled][i] = influence > 0.0
-                columns[influences][i] = influence
+            for i, override in overrides.items():
+                if override.enabled is not None:
+                    columns[enabled][i] = override.enabled
+                columns[influences][i] = override.influence
         return columns
 
     def _read_settings(self, now: Evaluated, names: Sequence[str] | None) -> bool:

@@ -154,8 +154,7 @@ class ChainUnit(Unit):
         aim = aim_of(scene, chain)
         if chain.target_tie is not None:
             aim = aim._replace(place=add(aim.place, scene.lift(chain, chain.target_tie)))
-        if chain.goal_source is not None and not chain.is_held_at(scene.time):
-            aim = chain.goal_source.goal(scene, chain, aim)
+        aim = placed(scene, chain, aim)
         source = self._start_source
         return SolveInput(
             parent,
@@ -389,6 +388,24 @@ class MovedChain(ChainUnit):
         if self.plan.note:
             posed.report = posed.report._replace(message=self.plan.note)
         return posed
+
+
+def placed(scene: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
+    """Return the goal of a chain where something else than its target places it.
+
+    Args:
+        scene: The scene.
+        chain: The chain.
+        aim: The goal that its target defines; the same object is returned if nothing else does.
+
+    Raises:
+        ProblemError: If there is no valid goal.
+    """
+    share = chain.placed_share(scene.time)
+    if chain.goal_source is None or share == 0.0:
+        return aim
+    goal = chain.goal_source.goal(scene, chain, aim)
+    return goal if goal is aim else aim.toward(goal, share)
 
 
 def aim_of(scene: Snapshot, chain: ChainPlan) -> Aim:

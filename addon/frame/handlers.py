@@ -56,6 +56,7 @@ class Events:
         timing: How long updates take.
         is_inside: Whether one is running: nested updates belong to it.
         is_undone: Whether the next update is that of an undo or redo.
+        may_shots_differ: Whether keys of library overrides have to be looked at.
         tagged: Names of the data-blocks that were tagged for the current update; None before it
             was asked.
     """
@@ -67,6 +68,7 @@ class Events:
         self.timing = part(Timing)
         self.is_inside = False
         self.is_undone = False
+        self.may_shots_differ = False
         self.tagged: set[str] | None = None
 
 
@@ -83,12 +85,8 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
             runs.overwritten.restore(has_new_bones=True)
         before, after = EVENTS[is_frame_change]
         _take_ends(after)
-        if runs.planner.pending.armatures:
-            runs.planner.pending.declare(is_frame_change)
         graphs = graphs_of(scene)
-        kinds = "SCENE", "ACTION"  # As a library is reloaded, and keys are added.
-        if any([graph.id_type_updated(kind) for graph in graphs for kind in kinds]):
-            _keep_shot_keys()  # Before the keys of one item set another.
+        _keep_data(events, graphs, is_frame_change)
         if getattr(bpy.app.handlers, before)[-1:] != [LAST[before]]:
             return  # What handlers after ours do is not known, and they need the FK pose as well.
         events.tagged = tagged_in(graphs)
@@ -100,6 +98,24 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     except Exception:
         report_once("could not pose the armatures")
         _give_up()
+
+
+def _keep_data(events: Events, graphs: list[bpy.types.Depsgraph], is_frame_change: bool) -> None:
+    """Declare dependencies, and keep keys of shots, before the keys of one item set another.
+
+    A render in a thread of its own calls this too, while the window reads what would be written.
+    """
+    kinds = "SCENE", "ACTION"  # As a library is reloaded, and keys are added.
+    if any([graph.id_type_updated(kind) for graph in graphs for kind in kinds]):
+        events.may_shots_differ = True
+    if _is_rendering_beside():
+        return
+    pending = events.runs.planner.pending
+    if pending.armatures:
+        pending.declare(is_frame_change)
+    if events.may_shots_differ:
+        events.may_shots_differ = False
+        _keep_shot_keys()
 
 
 def _coming(
@@ -123,11 +139,16 @@ def _coming(
     needs_graph = plan.lookahead.replaced or plan.lookahead.meshes
     may_mute = is_frame_change and needs_graph and not (may_be_rebuilt or has_new_curves)
     flushed = None
-    if may_mute and not bpy.app.is_job_running("RENDER"):
+    if may_mute and not _is_rendering_beside():
         layer = bpy.context.view_layer
         flushed = layer.depsgraph if layer is not None and layer.depsgraph in graphs else None
     frame = scene.frame_current_final if is_frame_change else None
     return Coming(plan, scene, graphs, frame, tagged, may_be_rebuilt, flushed)
+
+
+def _is_rendering_beside() -> bool:
+    """Return whether a render runs beside a window, in another thread or in this one."""
+    return bpy.app.is_job_running("RENDER")
 
 
 def _give_up() -> None:

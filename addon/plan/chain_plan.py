@@ -15,6 +15,10 @@ from fabrik_solver.core.vectors import (
     Quat,
     Vec,
     mat_determinant,
+    mix,
+    quat_matrix,
+    quat_of,
+    slerp,
 )
 
 from ..blender.errors import ProblemError
@@ -252,6 +256,16 @@ class Aim(NamedTuple):
     note: str = ""
     facing: tuple[Vec, float] | None = None
 
+    def toward(self, goal: Aim, share: float) -> Aim:
+        """Return the goal on the way to another one, given the share of that."""
+        if share == 1.0:
+            return goal
+        axes = goal.axes
+        if self.axes is not None and axes is not None:
+            axes = quat_matrix(slerp(quat_of(self.axes), quat_of(axes), share))
+        facing = None if goal.facing is None else (goal.facing[0], share * goal.facing[1])
+        return Aim(mix(self.place, goal.place, share), axes, goal.note, facing)
+
 
 class GoalSource(Protocol):
     """Changes the goal of a chain, such as a foot on the ground."""
@@ -278,7 +292,7 @@ class GoalSource(Protocol):
         ...
 
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
-        """Return the goal to solve for.
+        """Return the goal to solve for: the same object if it changes nothing.
 
         Args:
             snapshot: The scene.
@@ -429,9 +443,9 @@ class UnitPart(UnitPlan):
         raise NotImplementedError
 
 
-def never(_time: float) -> bool:
-    """Return that something is not so at a frame."""
-    return False
+def wholly(_time: float) -> float:
+    """Return that something counts in full at a frame."""
+    return 1.0
 
 
 @dataclass(eq=False, slots=True)
@@ -466,8 +480,8 @@ class ChainPlan(UnitPart):
         watched: Objects besides target and pole that it depends on.
         places: Those of them whose transform must be final before it is solved.
         goal_source: Changes its goal before it is solved, if anything does.
-        is_held_at: Returns whether something holds its target at a frame, so that `goal_source`
-            does not count.
+        placed_share: Returns how much `goal_source` counts at a frame, from 0 to 1: not at all
+            while something holds its target.
         start_source: Gives the pose to solve from, if it is continuous.
         joints: The limits of its joints.
         driven: Those of its bones whose rotations have drivers, which they keep.
@@ -500,7 +514,7 @@ class ChainPlan(UnitPart):
     watched: list[bpy.types.Object] = field(default_factory=list)
     places: list[Point] = field(default_factory=list)
     goal_source: GoalSource | None = None
-    is_held_at: Callable[[float], bool] = never
+    placed_share: Callable[[float], float] = wholly
     start_source: StartSource | None = None
     joints: Joints = field(default_factory=Joints)
     driven: list[int] = field(default_factory=list)
@@ -518,6 +532,10 @@ class ChainPlan(UnitPart):
     def __post_init__(self) -> None:
         """Set `items`."""
         self.items = (self.item,)
+
+    def is_held_at(self, time: float) -> bool:
+        """Return whether something holds its target at a frame, so that nothing else places it."""
+        return self.placed_share(time) == 0.0
 
     def needs(self) -> list[Point]:
         """Return the points whose transforms must be final before it is solved."""

@@ -25,7 +25,7 @@ class PrePassBone(UnitPart, ABC):
     """A bone that is posed on top of its FK pose before the chains that depend on it.
 
     It is not in the list of constraints: its problems are reported by the chains that it serves,
-    and it is off while none of them is on.
+    and it is off while all of them are disabled.
 
     Attributes:
         rig: The armature.

@@ -7,17 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from typing import NamedTuple
 
 import bpy
 
 from ..blender.access import session_uid
 
-_overrides: dict[int, dict[int, float]] = {}
-"""By armature and index of a constraint, the overriding influence."""
+
+class Override(NamedTuple):
+    """What a constraint has instead of its settings.
+
+    Attributes:
+        enabled: Whether it is enabled; None as it is set.
+        influence: Its influence.
+    """
+
+    enabled: bool | None
+    influence: float
 
 
-def influence_overrides(uid: int) -> Mapping[int, float]:
-    """Return the overriding influences of an armature's constraints, by index."""
+_overrides: dict[int, dict[int, Override]] = {}
+"""By armature and index of a constraint, what overrides it."""
+
+
+def influence_overrides(uid: int) -> Mapping[int, Override]:
+    """Return the overrides of an armature's constraints, by index."""
     return _overrides.get(uid, {})
 
 
@@ -27,21 +41,29 @@ def muting(armature: bpy.types.Object, indices: Iterable[int]) -> AbstractContex
     The list of constraints must not change meanwhile. The caller has to update the view layer, both
     within the block and after it.
     """
-    return _override(armature, dict.fromkeys(indices, 0.0))
+    return _override(armature, dict.fromkeys(indices, Override(False, 0.0)))
+
+
+def in_fk(armature: bpy.types.Object, indices: Iterable[int]) -> AbstractContextManager[None]:
+    """Give constraints of an armature no influence within the block; see `muting`.
+
+    What moves their body for them, as the ground or a walk, still does.
+    """
+    return _override(armature, dict.fromkeys(indices, Override(None, 0.0)))
 
 
 def full_influence(
     armature: bpy.types.Object, indices: Iterable[int]
 ) -> AbstractContextManager[None]:
     """Give constraints of an armature full influence within the block; see `muting`."""
-    return _override(armature, dict.fromkeys(indices, 1.0))
+    return _override(armature, dict.fromkeys(indices, Override(True, 1.0)))
 
 
 @contextmanager
-def _override(armature: bpy.types.Object, influences: dict[int, float]) -> Iterator[None]:
+def _override(armature: bpy.types.Object, overrides: dict[int, Override]) -> Iterator[None]:
     uid = session_uid(armature)
     before = _overrides.get(uid)
-    _overrides[uid] = (before or {}) | influences
+    _overrides[uid] = (before or {}) | overrides
     armature.update_tag()
     try:
         yield

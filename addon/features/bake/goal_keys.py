@@ -24,7 +24,7 @@ from ...blender.simplifying import simplified, slopes
 from ...blender.skeleton import Point, vector
 from ...blender.turns import Numbers
 from ...editing.playing import play
-from ...frame.chain import aim_of
+from ...frame.chain import aim_of, placed
 from ...frame.solved_scene import SolvedScene
 from ...frame.solving import solve_armatures
 from ...plan.chain_plan import ChainPlan, Tie
@@ -106,10 +106,8 @@ def target_at_goal(snapshot: SolvedScene, chain: ChainPlan) -> Iterator[None]:
     Raises:
         ProblemError: As `move_to`.
     """
-    target, source = cast(Point, chain.target), chain.goal_source
-    assert source is not None
-    given = aim_of(snapshot, chain)
-    aim = source.goal(snapshot, chain, given)
+    target, given = cast(Point, chain.target), aim_of(snapshot, chain)
+    aim = placed(snapshot, chain, given)
     # With Keep Offset the tip is not at the target; both move by the same amount.
     with _shifted(snapshot, target, sub(aim.place, given.place), aim.axes):
         yield

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import bpy
@@ -10,10 +10,15 @@ import bpy
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
+from ...blender.keying import set_span
 from ...blender.messages import channel_name
-from ...blender.rotation import KINDS, channel_of, mode_of
+from ...blender.rotation import KINDS, channel_of, continuous, mode_of
 from ...editing.playing import updated
 from ...plan.chain_plan import ChainPlan
+from .span import Span
+
+OTHERS = tuple(channel_of(kind)[0] for kind in KINDS[1:])
+"""The channels that are not rotations."""
 
 ChannelKey = tuple[str, str]
 """Names of a pose bone and of one of its transform properties."""
@@ -74,3 +79,16 @@ def apply_pose(armature: bpy.types.Object, values: Values) -> None:
     for (bone, name), numbers in values.items():
         setattr(bones[bone], name, numbers)
     updated()
+
+
+def key_values(
+    armature: bpy.types.Object, span: Span, shown: Sequence[Values], before: Values
+) -> None:
+    """Insert keys with the values of each frame of a span, and those from before it around."""
+    for (name, channel), outside in before.items():
+        bone = pose_bones(armature)[name]
+        rows = [values[name, channel] for values in shown]
+        if channel not in OTHERS:
+            rows = continuous(mode_of(bone), rows)
+        columns = list(zip(*rows, strict=True))
+        set_span(bone, channel, span.frames, columns, span.guards, outside)

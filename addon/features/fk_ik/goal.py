@@ -32,7 +32,7 @@ from ...blender.errors import ProblemError
 from ...blender.moving import place_of
 from ...blender.precision import rounding_of
 from ...blender.skeleton import Point, matrix_frame
-from ...editing.lifting import lifts_of
+from ...editing.lifting import lift_to_goal, lifts_of
 from ...editing.placing import aim_past, side_of_bend
 from ...frame.armature import Evaluated
 from ...plan.bend_side import bend_side
@@ -103,7 +103,7 @@ def fk_goal(
         softness = 0.0 if chain.stretches else within_limits(item, "softness")
         beyond = _beyond(depsgraph, chain, bent.scale * length(mat_columns(world[0])[0]))
         place = add(tip, _reach_offset(bent, softness, beyond))
-    lift, pole_lift = lifts_of(depsgraph, chain)
+    lift, pole_lift = lift_to_goal(depsgraph, chain), lifts_of(depsgraph, chain)[1]
     place, axes = _target_goal(
         depsgraph, chain, sub(point_in(world, place), lift), frame_in(world, frames[-1])[0]
     )

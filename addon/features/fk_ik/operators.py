@@ -151,6 +151,13 @@ class Spanning(Working):
             )
         else:
             text = msg("{text}; the poses differ by {apart}", text=text, apart=apart)
+        if done.yielding:
+            text += msg(
+                ". On the Ground or a walk places {names} elsewhere: it takes over until frame "
+                "{last:g}",
+                names=named(done.yielding),
+                last=done.taken_over,
+            )
         if done.left_out:
             names = named(done.left_out)
             text += msg(". Left out {names}. {reason}", names=names, reason=done.reason)

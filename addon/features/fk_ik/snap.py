@@ -51,12 +51,16 @@ class SnapResult(NamedTuple):
         problem: Why they differ and how to fix it; empty if they do not.
         left_out: Names of the constraints that could not be snapped.
         reason: Why the first one of these could not; empty if there is none.
+        yielding: Names of those that something else places elsewhere, and takes over gradually.
+        taken_over: The frame at which it has.
     """
 
     difference: float
     problem: str
     left_out: Sequence[str] = ()
     reason: str = ""
+    yielding: Sequence[str] = ()
+    taken_over: float = 0.0
 
 
 class UnsnappableError(ProblemError):
@@ -168,6 +172,30 @@ def others_on(chain: ChainPlan, indices: Collection[int]) -> list[str]:
         for other in chains_in(chain.rig.object)
         if other.item not in indices and bones & set(other.bones) and is_on(other)
     ]
+
+
+def are_layered(chains: Sequence[ChainPlan], switches: bool) -> bool:
+    """Return whether active constraints before some of one armature pose bones of these as well.
+
+    Args:
+        chains: The constraints.
+        switches: Whether what `sharing` returns is switched along.
+    """
+    apart = {*on_top(chains), *(chain.item for chain in chains)}
+    apart |= {chain.item for chain in sharing(chains)} if switches else set()
+    return any(others_on(chain, apart) for chain in chains)
+
+
+def sharing(chains: Sequence[ChainPlan]) -> list[ChainPlan]:
+    """Return the other active constraints that are solved together with some of one armature.
+
+    They are solved from the FK pose of all their bones, so where some are switched that has to be
+    what is shown: else they would find another solution without these.
+    """
+    items = {chain.item for chain in chains}
+    units = planner.current().units_of[chains[0].rig.uid]
+    together = [unit.members for unit in units if not items.isdisjoint(unit.items)]
+    return [one for members in together for one in members if one.item not in items and is_on(one)]
 
 
 def fk_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[float]:

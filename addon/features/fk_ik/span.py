@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import bpy
 
 from ...blender import animation
+from ...blender.access import quarter_second
 from ...blender.errors import ProblemError
-from ...blender.keying import set_span
+from ...blender.keying import key_frames, set_span
 from ...editing.playing import go_to, updated
 from ...settings.properties import settings
 
@@ -93,3 +94,28 @@ def key_influence(armature: bpy.types.Object, index: int, span: Span, is_on: boo
     item.influence = value
     set_span(item, "influence", frames, [[value] * len(frames)], span.guards, [outside])
     item.influence = value
+
+
+def key_takeover(armature: bpy.types.Object, index: int, span: Span) -> float:
+    """Key the influence of a constraint from 0 at a frame to 1 a quarter of a second later.
+
+    Where it has keys meanwhile, it goes on to these.
+
+    Args:
+        armature: The armature.
+        index: Index of the constraint.
+        span: The frame; a single one.
+
+    Returns:
+        The last frame of it.
+    """
+    item = settings(armature).constraints[index]
+    first = span.frames[0]
+    last = first + quarter_second(bpy.context.scene)
+    between = [at for at in key_frames(item, ["influence"]) if first < at <= last]
+    values = {first: 0.0} if between else {first: 0.0, last: 1.0}
+    item.enabled = True
+    item.influence = 0.0
+    set_span(item, "influence", list(values), [[*values.values()]], span.guards, [0.0])
+    item.influence = 0.0
+    return max(between, default=last)

@@ -28,27 +28,41 @@ from ...blender.refusals import refuse_unkeyable
 from ...blender.rotation import CHANNELS, LOCATION, continuous, mode_of
 from ...blender.skeleton import Point
 from ...editing.constraints import is_on
+from ...editing.placed import placed_among
 from ...editing.playing import updated
 from ...plan import planner
 from ...plan.chain_plan import ChainPlan
 from ...plan.tree_plan import TreePlan
-from ...settings.muting import full_influence, muting
+from ...settings.muting import full_influence, in_fk, muting
 from ...settings.properties import settings
 from ...ui.sections import is_exact
+from .applying import (
+    Values,
+    apply_pose,
+    fk_values,
+    key_values,
+    posed_channels,
+    refuse_driven,
+    shown_values,
+)
 from .goal import PoleOffset, fk_goal
 from .snap import (
+    NEAR,
     ROUNDED,
     PosePoints,
     SnapResult,
+    bones_length,
     compared,
     concerning,
+    farthest,
     keeping_unkeyed,
     on_top,
     pose_points,
     restored_frame,
+    sharing,
     snappable_chains,
 )
-from .span import Span, key_influence
+from .span import Span, key_influence, key_takeover
 
 ROUNDS = 8
 """Maximum number of passes to move targets that may depend on each other."""
@@ -61,6 +75,7 @@ class SnapControl:
         point: The target or pole.
         names: Names of the written channels.
         before: Their values before the snap.
+        is_moved: Whether the snap has moved it at any frame.
         rows: For each channel, its values at the frames.
     """
 
@@ -69,6 +84,7 @@ class SnapControl:
         self.point = point
         self.names = channels_of(point, turns)
         self.before = self._values()
+        self.is_moved = False
         self.rows: list[list[list[float]]] = [[] for _ in self.names]
 
     @property
@@ -100,7 +116,16 @@ class SnapControl:
 
 
 class Snap:
-    """The constraints that are snapped together, and their targets and poles."""
+    """The constraints that are snapped together, and their targets and poles.
+
+    Attributes:
+        armature: The armature.
+        chains: The constraints.
+        yielding: Those that something else places elsewhere than in FK, wherever their targets are.
+        others: Those that are solved together with them (see `sharing`).
+        channels: The channels that these pose.
+        values: What these show at each frame.
+    """
 
     def __init__(self, armature: bpy.types.Object, indices: Sequence[int], span: Span) -> None:
         """Check everything, and change nothing.
@@ -112,7 +137,13 @@ class Snap:
         for chain in self.chains:
             with concerning(chain):
                 _refuse_motion(chain)
+        self.yielding: list[ChainPlan] = []
+        self.armature, self._span, self._placed = armature, span, set[int]()
         self.layers = on_top(self.chains)
+        self.others = sharing(self.chains) if span.switches else []
+        self.channels = posed_channels(self.others)
+        refuse_driven(armature, self.channels)
+        self.values: list[Values] = []
         self.starts = [_start(chain, indices) for chain in self.chains]
         self.unmoved: dict[int, str] = {}
         self.targets: list[SnapControl | None] = []
@@ -173,20 +204,81 @@ class Snap:
 
     @property
     def controls(self) -> list[SnapControl]:
-        """All targets and poles that are moved."""
+        """All targets and poles that may be moved."""
         return [control for control in (*self.targets, *self.poles) if control is not None]
+
+    @property
+    def keyed(self) -> list[SnapControl]:
+        """Those that were moved, and stay there."""
+        pairs = zip(self.chains, self.targets, self.poles, strict=True)
+        staying = [both for chain, *both in pairs if chain not in self.yielding]
+        return [one for both in staying for one in both if one is not None and one.is_moved]
 
     def settle(self) -> PosePoints:
         """Move all targets and poles to match the evaluated FK pose, and return that pose.
 
+        That of others that are solved together with them follows.
+
         Raises:
             ProblemError: If this does not converge.
         """
+        self._placed = {one.chain.item for one in placed_among(self.chains)}
         if not self.layers:
-            return self._settled()
-        with muting(self.chains[0].rig.object, self.layers):
-            self._settled()
-        return pose_points(updated(), self.chains)
+            points = self._settled()
+        else:
+            with muting(self.armature, self.layers):
+                self._settled()
+            points = pose_points(updated(), self.chains)
+        points += pose_points(updated(), self.others)
+        self.values.append(shown_values(self.armature, self.channels))
+        for control in self.controls:
+            control.record()
+        if self._span.switches:
+            self._find_yielding(points)
+        return points
+
+    @staticmethod
+    def restore(controls: Sequence[SnapControl]) -> None:
+        """Put controls back to where they were before the snap."""
+        for control in controls:
+            control.restore()
+
+    def key(self, before: Values) -> None:
+        """Insert keys with what was found at each frame.
+
+        Args:
+            before: The FK values of the channels before the snap.
+        """
+        for control in self.keyed:
+            control.key(self._span)
+        key_values(self.armature, self._span, self.values, before)
+
+    def _find_yielding(self, wanted: PosePoints) -> None:
+        """Find the constraints that something else would place elsewhere than their FK pose.
+
+        Raises:
+            UnsnappableError: If there is one, and there are several frames.
+        """
+        if not self._placed:
+            return
+        with full_influence(self.armature, [chain.item for chain in self.chains]):
+            solved = pose_points(updated(), self.chains)
+        updated()
+        own = wanted[: len(self.chains)]
+        for chain, before, after in zip(self.chains, own, solved, strict=True):
+            is_apart = farthest(before, after) > NEAR * bones_length(before)
+            if chain.item not in self._placed or not is_apart:
+                continue
+            if not self._span.is_range:
+                self.yielding.append(chain)
+                continue
+            with concerning(chain):
+                raise ProblemError(
+                    "On the Ground or a walk places “{constraint}” elsewhere than its FK pose, "
+                    "wherever its target is: switch it at one frame, or choose Bake to Targets or "
+                    "Bake Steps first",
+                    constraint=chain.name,
+                )
 
     def _settled(self) -> PosePoints:
         moved: list[tuple[ChainPlan, SnapControl]] = []
@@ -209,6 +301,8 @@ class Snap:
     def _moved(self, depsgraph: bpy.types.Depsgraph, i: int, is_first: bool) -> list[SnapControl]:
         """Move the target and pole of a chain, and return those that were not in place."""
         chain, target, pole = self.chains[i], self.targets[i], self.poles[i]
+        if chain.item in self._placed and self._span.switches:
+            target = None
         goal = fk_goal(depsgraph, chain, self.starts[i], self.offsets[i])
         self.offsets[i] = goal.offset
         moved: list[SnapControl] = []
@@ -224,6 +318,7 @@ class Snap:
             is_turned = axes is not None and _axes_distance(present[0], axes) > near.turn
             if is_first or is_away or is_turned:
                 move_to(depsgraph, control.point, place, axes)
+                control.is_moved = True
                 moved.append(control)
         return moved
 
@@ -237,6 +332,11 @@ class Snap:
         item = settings(chain.rig.object).constraints[chain.item]
         if chain.item in self.unmoved:
             return self.unmoved[chain.item]
+        if chain.item in self._placed:
+            return msg(
+                "On the Ground or a walk places it beside its target: to pose it by that, choose "
+                "Bake to Targets or Bake Steps"
+            )
         if item.state == "LIMITED":
             return msg(
                 "The FK pose exceeds the limits of its joints: widen the limits, or pose it "
@@ -254,7 +354,7 @@ class Snap:
         bones = pose_bones(chain.rig.object)
         if any(bones[chain.rig.names[i]].fabrik_joint.stiffness > 0.0 for i in chain.bones):
             return msg("Stiff joints change the solved pose: set their Stiffness to 0")
-        if self.starts[self.chains.index(chain)] > 0:
+        if chain in self.others or self.starts[self.chains.index(chain)] > 0:
             return msg(
                 "It shares bones with constraints that require another pose: snap them "
                 "together, with Constraints set to All"
@@ -283,29 +383,38 @@ def snap_to_fk(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
         ProblemError: If they cannot be snapped; nothing has changed then.
     """
     snap = Snap(armature, indices, span)
-    expected: list[PosePoints] = []
+    before = fk_values(armature, snap.channels)
     with restored_frame(span):
         try:
-            with muting(armature, indices):
-                for _ in span.visit():
-                    expected.append(snap.settle())
-                    for control in snap.controls:
-                        control.record()
+            with in_fk(armature, indices):
+                expected = [snap.settle() for _ in span.visit()]
         except BaseException:
-            for control in snap.controls:
-                control.restore()
+            snap.restore(snap.controls)
             raise
-        owners = [armature, *(control.point.object for control in snap.controls)]
+        keyed = snap.keyed
+        snap.restore([control for control in snap.controls if control not in keyed])
+        if snap.channels and not span.is_range:
+            apply_pose(armature, snap.values[0])
+        owners = [armature, *(control.point.object for control in keyed)]
         with keeping_unkeyed(owners, span):
             if span.is_keyed:
-                for control in snap.controls:
-                    control.key(span)
-            if span.switches:
-                for index in indices:
-                    key_influence(armature, index, span, is_on=True)
-        with full_influence(armature, indices):
-            difference, problem = compared(snap.chains, span, expected, snap.why)
-    return SnapResult(difference, problem)
+                snap.key(before)
+            last = _switch(snap, indices, span) if span.switches else 0.0
+        yielding = {chain.item: chain.name for chain in snap.yielding}
+        with full_influence(armature, [index for index in indices if index not in yielding]):
+            difference, problem = compared([*snap.chains, *snap.others], span, expected, snap.why)
+    return SnapResult(difference, problem, yielding=[*yielding.values()], taken_over=last)
+
+
+def _switch(snap: Snap, indices: Sequence[int], span: Span) -> float:
+    """Key the influence of constraints; return when those that yield are taken over."""
+    yielding, last = [chain.item for chain in snap.yielding], 0.0
+    for index in indices:
+        if index in yielding:
+            last = key_takeover(snap.armature, index, span)
+        else:
+            key_influence(snap.armature, index, span, is_on=True)
+    return last
 
 
 def _start(chain: ChainPlan, indices: Sequence[int]) -> int:

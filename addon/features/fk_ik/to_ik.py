@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import dist, inf
 
 import bpy
 
+from fabrik_solver.core.vectors import quat_inverse, quat_product
+
 from ...blender.access import pose_bones
 from ...blender.errors import listed
-from ...blender.keying import set_span
 from ...blender.messages import msg
 from ...blender.refusals import refuse_unkeyable
-from ...blender.rotation import KINDS, channel_of, continuous, mode_of
+from ...blender.rotation import channel_values, mode_of, quaternion
 from ...editing.constraints import is_on
 from ...editing.playing import updated
 from ...plan.chain_plan import ChainPlan
-from ...settings.muting import full_influence, muting
+from ...settings.muting import full_influence, in_fk, muting
 from .applying import (
+    OTHERS,
     ChannelKey,
     Values,
     apply_pose,
     fk_values,
+    key_values,
     posed_channels,
     refuse_driven,
     shown_values,
@@ -29,6 +33,7 @@ from .snap import (
     ROUNDED,
     PosePoints,
     SnapResult,
+    are_layered,
     compared,
     concerning,
     keeping_unkeyed,
@@ -36,12 +41,16 @@ from .snap import (
     others_on,
     pose_points,
     restored_frame,
+    sharing,
     snappable_chains,
 )
 from .span import Span, key_influence
 
-OTHERS = tuple(channel_of(kind)[0] for kind in KINDS[1:])
-"""The channels that are not rotations."""
+ROUNDS = 16
+"""Maximum number of FK poses to try beneath what other constraints make of them."""
+
+SAME = 1e-6
+"""How near to what is shown their channels have to be."""
 
 WHY_NOT_FK = msg(
     "Its bones do not keep the pose: check for constraints, drivers or NLA strips that affect them"
@@ -67,33 +76,36 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
         ProblemError: If they cannot be snapped; nothing has changed then.
     """
     chains = snappable_chains(armature, indices, span)
-    channels = posed_channels(chains)
     for chain in chains:
         with concerning(chain):
             refuse_driven(armature, posed_channels([chain]))
+    others = sharing(chains) if span.switches else []
+    refuse_driven(armature, posed_channels(others))
+    every = [*chains, *others]
+    channels = posed_channels(every)
     if span.is_keyed:
         refuse_unkeyable(armature)
     with restored_frame(span):
-        expected, values = _shown(armature, chains, channels, span)
+        expected, values = _shown(armature, chains, others, span)
         before = fk_values(armature, channels)
         if not span.is_range:
             apply_pose(armature, values[0])
         with keeping_unkeyed([armature], span):
             if span.is_keyed:
-                _key(armature, span, values, before)
+                key_values(armature, span, values, before)
             if span.switches:
                 for index in indices:
                     key_influence(armature, index, span, is_on=False)
-        with muting(armature, indices):
+        with in_fk(armature, indices):
             difference, problem = compared(
-                chains,
+                every,
                 span,
                 expected,
                 lambda chain, is_rounded: _why_not_fk(chain, is_rounded, indices),
             )
         updated()
         other, reason = compared(
-            chains, span, expected, lambda _, is_rounded: ROUNDED if is_rounded else WHY_NOT_IK
+            every, span, expected, lambda _, is_rounded: ROUNDED if is_rounded else WHY_NOT_IK
         )
     return SnapResult(max(difference, other), problem or reason)
 
@@ -101,28 +113,81 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
 def _shown(
     armature: bpy.types.Object,
     chains: Sequence[ChainPlan],
-    channels: Sequence[ChannelKey],
+    others: Sequence[ChainPlan],
     span: Span,
 ) -> tuple[list[PosePoints], list[Values]]:
-    """Return the solved pose of each frame, and its channel values without layers on top."""
+    """Return the solved pose of each frame, and its channel values without layers on top.
+
+    The pose is that of the constraints to snap, and of others.
+    """
     poses: list[PosePoints] = []
     values: list[Values] = []
-    layers = on_top(chains)
+    every = [*chains, *others]
+    channels = posed_channels(every)
+    layers, are_beneath = on_top(chains), are_layered(chains, span.switches)
     for _ in span.visit():
         idle = [chain.item for chain in chains if not is_on(chain)]
         with full_influence(armature, idle):
-            poses.append(pose_points(updated(), chains))
+            poses.append(pose_points(updated(), every))
             if layers:
                 with muting(armature, layers):
                     updated()
                     values.append(shown_values(armature, channels))
             else:
                 values.append(shown_values(armature, channels))
+        if are_beneath:
+            indices = [chain.item for chain in chains]
+            with in_fk(armature, indices), muting(armature, layers):
+                values[-1] = _under_layers(armature, channels, values[-1])
+            updated()
     return poses, values
 
 
+def _under_layers(
+    armature: bpy.types.Object, channels: Sequence[ChannelKey], wanted: Values
+) -> Values:
+    """Return the FK pose that constraints before those to snap change into what is shown.
+
+    Found by adding to the FK pose what is missing after them. One that they do not keep from moving
+    its bones, as a look-at does, is the best of the last rounds.
+    """
+    before = fk_values(armature, channels)
+    fk = found = wanted
+    least = inf
+    try:
+        for _ in range(ROUNDS):
+            apply_pose(armature, fk)
+            shown = shown_values(armature, channels)
+            missing = max((dist(shown[key], wanted[key]) for key in wanted), default=0.0)
+            if missing < least:
+                found, least = fk, missing
+            if missing < SAME:
+                break
+            fk = {key: _corrected(armature, key, fk[key], shown[key], wanted[key]) for key in fk}
+    finally:
+        apply_pose(armature, before)
+    return found
+
+
+def _corrected(
+    armature: bpy.types.Object,
+    key: ChannelKey,
+    fk: Sequence[float],
+    shown: Sequence[float],
+    wanted: Sequence[float],
+) -> list[float]:
+    """Return the FK values of a channel to try next."""
+    name, channel = key
+    if channel in OTHERS:
+        return [a + c - b for a, b, c in zip(fk, shown, wanted, strict=True)]
+    mode = mode_of(pose_bones(armature)[name])
+    now, after, goal = (quaternion(mode, one) for one in (fk, shown, wanted))
+    change = quat_product(quat_inverse(after), goal)
+    return channel_values(mode, quat_product(now, change), fk)
+
+
 def _why_not_fk(chain: ChainPlan, is_rounded: bool, indices: Sequence[int]) -> str:
-    others = others_on(chain, indices)
+    others = others_on(chain, {*indices, chain.item})
     if others:
         return msg(
             "It shares bones with {others}, which changes the pose further: snap them together, "
@@ -130,14 +195,3 @@ def _why_not_fk(chain: ChainPlan, is_rounded: bool, indices: Sequence[int]) -> s
             others=listed(others),
         )
     return ROUNDED if is_rounded else WHY_NOT_FK
-
-
-def _key(armature: bpy.types.Object, span: Span, solved: Sequence[Values], before: Values) -> None:
-    """Insert keys with the values of each frame."""
-    for (name, channel), outside in before.items():
-        bone = pose_bones(armature)[name]
-        rows = [values[name, channel] for values in solved]
-        if channel not in OTHERS:
-            rows = continuous(mode_of(bone), rows)
-        columns = list(zip(*rows, strict=True))
-        set_span(bone, channel, span.frames, columns, span.guards, outside)

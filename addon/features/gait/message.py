@@ -53,7 +53,10 @@ def _steps_message(
     if overstretched := _overstretched(armature, index):
         return overstretched
     if len(hanging) == len(steps):
-        return msg("No ground is within reach of the feet: add ground there, or choose another one")
+        return msg(
+            "No ground is within reach of the feet, which walk on the plane on which they rest: "
+            "add ground there, or choose another one"
+        )
     if all(len(leg_falls) == 1 for leg_falls in falls):
         gait = gait_settings(armature).gaits[index]
         body = msg("“{body}”", body=gait.body) if gait.body else msg("the armature")

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import bpy
 
-from fabrik_solver import Frame
-from fabrik_solver.core.vectors import Vec
+from fabrik_solver import Frame, point_in
+from fabrik_solver.core.vectors import Vec, add, dot, mat_columns, scaled, sub, sum_of
 from fabrik_solver.motion.footfall import STILL, Footfall, placed
 from fabrik_solver.motion.foothold import GroundHit
-from fabrik_solver.motion.gait import RecordedWalk, WalkSettings
+from fabrik_solver.motion.gait import RecordedWalk, WalkingLeg, WalkSettings
 from fabrik_solver.motion.packing import packed
 from fabrik_solver.motion.walking import StepPlanner
 
@@ -51,6 +51,7 @@ class WalkSimulation:
         self._anchors: list[GroundAnchor] = []
         self._frames: list[Frame] = []
         self._moving: set[int] = set()
+        self._floor: tuple[Vec, Vec] | None = None
 
     @property
     def plan(self) -> GaitPlan:
@@ -88,7 +89,7 @@ class WalkSimulation:
         return [body, *self.plan.ground.objects]
 
     def start(self, snapshot: Snapshot) -> None:
-        """Place the feet on the ground.
+        """Place the feet on the ground; without any in reach, on the plane on which they rest.
 
         Raises:
             ProblemError: If the walk has a problem.
@@ -104,14 +105,19 @@ class WalkSimulation:
             raise ProblemError(
                 "A leg of “{walk}” has zero length: change the scale of its bones", walk=gait.name
             )
-        self._walk = StepPlanner(
-            legs,
-            self._settings(snapshot),
-            round(snapshot.time),
-            self._body(snapshot),
-            lambda *ray: self._cast(snapshot, *ray),
-            lambda number: self._frame(snapshot, number),
-        )
+        body = self._body(snapshot)
+        for floor in (None, _rest_floor(legs, body)):
+            self._floor = floor
+            self._walk = StepPlanner(
+                legs,
+                self._settings(snapshot),
+                round(snapshot.time),
+                body,
+                lambda *ray: self._cast(snapshot, *ray),
+                lambda number: self._frame(snapshot, number),
+            )
+            if any(foot.support().has_ground for foot in self._walk.feet):
+                break
 
     def step(self, snapshot: Snapshot) -> None:
         """Advance by one frame."""
@@ -144,8 +150,8 @@ class WalkSimulation:
 
     def _settled(self, fall: Footfall, places: Mapping[int, int]) -> Footfall:
         """Return a footfall in world space if its ground does not move, else on its ground."""
-        if fall.ground == STILL:
-            return fall
+        if fall.ground == STILL:  # It hangs, or stands where it would at rest.
+            return fall._replace(has_ground=False)
         if fall.ground in places:
             return fall._replace(ground=places[fall.ground])
         place, normal, ahead = placed(fall, self._frames.__getitem__)
@@ -179,7 +185,7 @@ class WalkSimulation:
     ) -> GroundHit | None:
         hit = self.plan.ground.cast(snapshot.depsgraph, origin, direction, distance)
         if hit is None:
-            return None
+            return None if self._floor is None else _hit(*self._floor, origin, direction, distance)
         anchor = anchor_of(snapshot.depsgraph, hit)
         if anchor not in self._grounds:
             self._grounds[anchor] = len(self._anchors)
@@ -195,6 +201,28 @@ class WalkSimulation:
         objects = {number for one, number in self._grounds.items() if not one.corners}
         falls = [fall for foot in walk.feet for fall in (*foot.falls[-RECENT:], foot.support())]
         return objects | {fall.ground for fall in falls if fall.ground != STILL}
+
+
+def _rest_floor(legs: Sequence[WalkingLeg], body: Frame) -> tuple[Vec, Vec]:
+    """Return a place and the normal of the plane on which feet rest, in world space.
+
+    Args:
+        legs: The legs, in the body's frame.
+        body: The frame of the body.
+    """
+    middle = scaled(sum_of([leg.rest for leg in legs]), 1.0 / len(legs))
+    return point_in(body, middle), mat_columns(body[0])[2]
+
+
+def _hit(place: Vec, normal: Vec, origin: Vec, direction: Vec, distance: float) -> GroundHit | None:
+    """Return where a ray from above hits a plane that is given by a place and its normal."""
+    down = -dot(direction, normal)
+    if down <= 0.0:
+        return None
+    far = dot(sub(origin, place), normal) / down
+    if not 0.0 <= far <= distance:
+        return None
+    return GroundHit(add(origin, scaled(direction, far)), normal, STILL)
 
 
 def walks(armature: bpy.types.Object) -> list[WalkSimulation]:

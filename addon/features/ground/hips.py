@@ -89,7 +89,7 @@ class Hip(PrePassBone):
     is_known_ahead: ClassVar[bool] = True
     lifts_body: ClassVar[bool] = True
 
-    _now: tuple[weakref.ref[Snapshot], list[ChainPlan], list[Stances], Vec, float] | None = None
+    _now: tuple[weakref.ref[Snapshot], list[ChainPlan], list[Stances], Vec] | None = None
     _made_for: object = None
     _key: object = None
     _highest: dict[int, float] = field(default_factory=dict)
@@ -118,11 +118,8 @@ class Hip(PrePassBone):
         probe = stances[0].probe if stances[0] else goal.probe(snapshot, working[0], first)
         up = probe.up
         if len(known) == len(working):
-            shares = [pose.settings[leg.item].influence for leg in working]
-            share = sum(shares) / len(shares)
-            self._now = weakref.ref(snapshot), working, known, up, share
+            self._now = weakref.ref(snapshot), working, known, up
             lift, follow = self._foreseen(snapshot, snapshot.time, working, known, up)
-            lift *= share
             shift = add(follow, _jolt(_free(working, known, snapshot.time), snapshot.time))
         else:
             self._now = None
@@ -167,14 +164,14 @@ class Hip(PrePassBone):
         """
         if self._now is None or self._now[0]() is not snapshot:
             return None
-        _, chains, stances, up, share = self._now
+        _, chains, stances, up = self._now
 
         def moved(frame: int) -> Vec:
             lift, follow = self._foreseen(snapshot, frame, chains, stances, up)
             jolt = _jolt(_free(chains, stances, frame), frame)
-            return add(add(follow, jolt), scaled(up, share * lift))
+            return add(add(follow, jolt), scaled(up, lift))
 
-        return (self._made_for, share), moved
+        return self._made_for, moved
 
     def _foreseen(
         self,
@@ -245,9 +242,12 @@ class Hip(PrePassBone):
         return lifts
 
     def _aim(self, snapshot: Snapshot, leg: ChainPlan) -> Aim | None:
-        """Return the goal of a leg; None if it is off, or not finite, which its chain reports."""
-        given = snapshot.poses[self.rig.uid].settings[leg.item]
-        if not given.enabled or not given.influence > 0.0:
+        """Return the goal of a leg; None if it is disabled, or not finite, as its chain reports.
+
+        The body is where the ground has it whether a leg is in IK or FK, so that nothing moves at
+        the frame at which one is switched.
+        """
+        if not snapshot.poses[self.rig.uid].settings[leg.item].enabled:
             return None
         aim = aim_of(snapshot, leg)
         return aim if isfinite(sum(aim.place)) else None
@@ -262,8 +262,7 @@ class Hip(PrePassBone):
             foot = length(sub(joints[-1], joints[-2]))
             target = _heel(target, given.axes, foot)
             goal = _heel(goal, foothold.aim.axes, foot)
-        share = snapshot.poses[self.rig.uid].settings[chain.item].influence
-        return CarriedLeg(joints[0], target, mix(target, goal, share), size, share * foothold.rise)
+        return CarriedLeg(joints[0], target, goal, size, foothold.rise)
 
 
 def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:

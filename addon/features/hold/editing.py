@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import dist, inf
+from math import inf
 from typing import Any, NamedTuple, cast
 
 import bpy
-
-from fabrik_solver import point_in
-from fabrik_solver.core.vectors import mat_columns
 
 from ...blender import animation
 from ...blender.access import pose_bones
@@ -18,12 +15,10 @@ from ...blender.keying import NEAR
 from ...blender.rotation import ALL_CHANNELS
 from ...blender.skeleton import Point
 from ...editing.constraints import changed, is_on, remove_from
-from ...editing.placing import size_of
-from ...editing.playing import finish, updated
-from ...frame.chain import aim_of
-from ...frame.solving import solve_armatures
+from ...editing.placed import placed_among
+from ...editing.playing import finish
 from ...plan import planner
-from ...plan.chain_plan import Aim, ChainPlan, GoalSource
+from ...plan.chain_plan import ChainPlan
 from ...settings.properties import free_among, settings
 from ..simulation.simulate import simulate
 from .carrier import add_carrier, carrier_of, remove_carrier
@@ -148,7 +143,7 @@ def hold(
     """
     for held in several:
         _refuse(held, holder)
-    _refuse_placed(several, frame)
+    _refuse_placed(several)
     known = [find_hold(held) for held in several]
     keys = [keys_of(*one) if one is not None else [] for one in known]
     try:
@@ -295,8 +290,8 @@ def _refuse(held: Held, holder: Holder) -> None:
         )
 
 
-def _refuse_placed(several: Sequence[Held], frame: float) -> None:
-    """Refuse targets whose chains something places elsewhere at a frame, the current one.
+def _refuse_placed(several: Sequence[Held]) -> None:
+    """Refuse targets whose chains something places elsewhere at the current frame.
 
     What is held is the target, and the ground and walks do not count then: the tip would jump to
     it. The target cannot begin where the tip is shown instead: what places it is simulated from
@@ -305,40 +300,18 @@ def _refuse_placed(several: Sequence[Held], frame: float) -> None:
     Raises:
         ProblemError: If there is one.
     """
-    placed = [chain for chain in planner.current().chains if _is_placed(chain, several, frame)]
-    if not placed:
-        return
-    solved = solve_armatures(updated(), [chain.rig.object for chain in placed])
-    for chain in placed:
-        try:
-            aim = aim_of(solved, chain)
-            goal = cast(GoalSource, chain.goal_source).goal(solved, chain, aim)
-        except ProblemError:
-            continue  # Nothing places it, as the constraint says.
-        near = settings(chain.rig.object).constraints[chain.item].tolerance
-        rig, world = chain.rig, solved.world(chain.rig.object, chain.rig.uid)
-        joints = [point_in(world, solved.frame(rig, bone)[1]) for bone in chain.bones]
-        is_apart = dist(goal.place, aim.place) > near * size_of([*joints, goal.place])
-        if is_apart or _is_turned(aim, goal, near):
+    for one in placed_among([c for c in planner.current().chains if _is_of(c, several)]):
+        if one.is_beside(settings(one.chain.rig.object).constraints[one.chain.item].tolerance):
             raise ProblemError(
                 "“{constraint}” is placed by On the Ground or a walk and would jump to its target "
                 "at this frame: choose Bake to Targets or Bake Steps first",
-                constraint=chain.name,
+                constraint=one.chain.name,
             )
 
 
-def _is_placed(chain: ChainPlan, several: Sequence[Held], frame: float) -> bool:
-    """Return whether something places a chain beside its target, which is one of those to hold."""
-    if chain.goal_source is None or chain.target is None or chain.problem or not is_on(chain):
-        return False
-    return _held_of(chain.target) in several and not chain.is_held_at(frame)
-
-
-def _is_turned(aim: Aim, goal: Aim, angle: float) -> bool:
-    if aim.axes is None or goal.axes is None:
-        return False
-    pairs = zip(mat_columns(aim.axes), mat_columns(goal.axes), strict=True)
-    return max(dist(a, b) for a, b in pairs) > angle
+def _is_of(chain: ChainPlan, several: Sequence[Held]) -> bool:
+    """Return whether a chain is on, and its target is one of some."""
+    return chain.target is not None and is_on(chain) and _held_of(chain.target) in several
 
 
 def _new_hold(held: Held) -> tuple[bpy.types.Object, int]:

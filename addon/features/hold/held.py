@@ -25,6 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
+from math import inf
 from typing import ClassVar, NamedTuple
 
 import bpy
@@ -33,11 +35,14 @@ from fabrik_solver import WHOLE, Frame, Local, bone_frame, frame_in, inverse
 from fabrik_solver.core.bend import eased
 from fabrik_solver.core.holding import held_channels, own_frame, rigid
 from fabrik_solver.core.vectors import Vec
+from fabrik_solver.motion.easing import smooth
 
+from ...blender.access import quarter_second
 from ...blender.errors import ProblemError
+from ...blender.keying import NEAR
 from ...blender.rotation import LOCATION, ranges_of
 from ...blender.skeleton import Point, Skeleton, skeleton_of
-from ...plan.chain_plan import ChainPlan, Snapshot, UnitPlan, never
+from ...plan.chain_plan import ChainPlan, Snapshot, UnitPlan, wholly
 from ...plan.pre_pass import PrePassBone
 from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult, is_far
@@ -324,7 +329,7 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
     """Yield the bones of an armature that are held, and tell the chains whose targets are."""
     kept = {rig.object: Records(rig.object)}
     for chain in chains:
-        chain.is_held_at = _held_at(chain.target, kept)
+        chain.placed_share = _placed_share(chain.target, kept)
     for index, hold in enumerate(holds_of(rig.object)):
         try:
             bone = bone_index(rig, hold, "bone")
@@ -376,17 +381,20 @@ def _holding(hold: FabrikHold, one: FabrikHolder) -> Point | None:
     return Point(one.object)
 
 
-def _held_at(
+def _placed_share(
     target: Point | None, kept: dict[bpy.types.Object, Records]
-) -> Callable[[float], bool]:
-    """Return a function that tells whether a target is held at a frame.
+) -> Callable[[float], float]:
+    """Return a function that tells how much what else places a target counts at a frame.
+
+    Not at all while it is held; from a quarter of a second before to a quarter of a second after
+    that it goes over, so that nothing jumps if the target is elsewhere.
 
     Args:
         target: The target.
         kept: The records of armatures, to which those of its own are added.
     """
     if target is None:
-        return never
+        return wholly
     if target.skeleton is None:
         armature, index = carrier_of(target.object) or (None, -1)
     else:
@@ -394,11 +402,16 @@ def _held_at(
         held = [i for i, hold in enumerate(holds_of(armature)) if hold.bone == name]
         index = held[0] if held else -1
     if armature is None or index < 0:
-        return never
+        return wholly
     records = kept.setdefault(armature, Records(armature))
     free = {0, *own_places(holds_of(armature)[index])}
 
-    def is_held(time: float) -> bool:
-        return records.at(index, time).holder not in free
+    def share(time: float) -> float:
+        away = inf
+        for one, after in zip_longest(records.of(index), records.of(index)[1:]):
+            if one.holder not in free:
+                end = inf if after is None else after.frame
+                away = min(away, max(one.frame - NEAR - time, time - end, 0.0))
+        return smooth(away / quarter_second(bpy.context.scene))
 
-    return is_held
+    return share

@@ -226,7 +226,11 @@ class Digest:
         if not kind:
             return None
         if ob == self._own[0] and self._own[1].startswith(f"{kind}[{name}]"):
-            return "own"
+            # What a foot or free chain does is simulated whether it is in IK or FK.
+            is_switch = path == f"{OWN}{name}].influence" and self._own[1].startswith(
+                f"{OWN}{name}]."
+            )
+            return NOWHERE if is_switch else "own"
         if kind != "fabrik.constraints":
             return kind, name
         counting = sorted(self.items.get(ob, ()))

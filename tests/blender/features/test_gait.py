@@ -12,7 +12,7 @@ import bpy
 import pytest
 from humans import make_human
 from inside import forget, plan_made
-from kept_files import open_kept
+from kept_files import new_file, open_kept
 from mathutils import Vector
 from operating import click_bones
 from rigs import (
@@ -540,6 +540,30 @@ def test_standing_body_lets_its_feet_stand(empty_file: None) -> None:
         assert (tip_world(rig, name) - place).length <= 1e-4
 
 
+@pytest.mark.parametrize("height", [0.0, 3.0])
+def test_without_ground_feet_walk_on_the_plane_on_which_they_rest(height: float) -> None:
+    def walked(make_ground: Callable[[], Any]) -> list[list[Vector]]:
+        new_file()
+        rig = make_human(False)
+        ground = make_ground()
+        if ground is not None:
+            ground.location.z = height
+        key_body(rig, {1: (0, 0, height), END: (0, -2.4, height)})
+        bpy.context.scene.frame_end = END
+        select(rig, [])
+        assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+        simulate()
+        assert ("No ground" in said(rig)) == (ground is None)
+        poses = []
+        for frame in range(1, END, 7):
+            go(frame)
+            poses.append([tip_world(rig, bone.name) for bone in rig.pose.bones])
+        return poses
+
+    for wanted, found in zip(walked(make_floor), walked(lambda: None), strict=True):
+        assert max((a - b).length for a, b in zip(wanted, found, strict=True)) < 1e-4
+
+
 def test_turning_on_the_spot(empty_file: None) -> None:
     rig = make_spider(6)
     make_floor()
@@ -745,17 +769,41 @@ def test_bake_keys_the_body_where_it_leans(empty_file: None) -> None:
 
 
 @pytest.mark.parametrize("is_held", [False, True])
-def test_bake_warns_where_something_else_poses_what_it_keys(spider, is_held, capfd) -> None:
+def test_bake_keeps_what_is_held_where_it_is(spider, is_held, capfd) -> None:
     """What is held goes along with its holder, and the keys of the bake count within that."""
+    leg = spider.fabrik.constraints[0]
     if is_held:
         go(10)
         spider.fabrik.gaits[0].enabled = False  # It would jump to its target.
-        bpy.ops.fabrik.hold(constraint=spider.fabrik.constraints[0].name)
+        bpy.ops.fabrik.hold(constraint=leg.name)
         spider.fabrik.gaits[0].enabled = True
         simulate()
+    seen = {}
+    for frame in (5, 9, 10, 30):
+        go(frame)
+        seen[frame] = tip_world(spider, leg.bone)
     capfd.readouterr()
     assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
-    assert ("Warning: " in capfd.readouterr().out) == is_held
+    assert "Warning: " not in capfd.readouterr().out
+    for frame, place in seen.items():
+        go(frame)
+        assert (tip_world(spider, leg.bone) - place).length < 5e-3
+
+
+def test_bake_warns_where_something_else_poses_what_it_keys(spider, capfd) -> None:
+    target, gait = spider.fabrik.constraints[0].target, spider.fabrik.gaits[0]
+
+    def move(_scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> None:
+        """Move a target as soon as its keys count."""
+        target.delta_location.x = 0.0 if gait.enabled else 0.3
+
+    bpy.app.handlers.frame_change_post.append(move)
+    try:
+        capfd.readouterr()
+        assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
+        assert "Warning: " in capfd.readouterr().out
+    finally:
+        bpy.app.handlers.frame_change_post.remove(move)
 
 
 def test_a_foot_that_walks_is_held_once_its_steps_are_baked(spider) -> None:

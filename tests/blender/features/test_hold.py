@@ -41,6 +41,7 @@ from addon.features.hold.listing import shown_holds
 from addon.features.hold.panel import bars_of, lines_of, notes_of
 from addon.features.hold.settings import holds_of
 from addon.plan import planner
+from addon.plan.chain_plan import wholly
 from fabrik_solver.core.holding import rigid
 
 pytestmark = pytest.mark.usefixtures("empty_file")
@@ -1371,7 +1372,7 @@ def test_a_foot_that_is_held_is_not_locked_to_the_ground() -> None:
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
     assert max(map(off, range(12, 40, 4))) < 2e-3
     for chain in planner.current().chains:
-        chain.is_held_at = None
+        chain.placed_share = wholly
     rig.update_tag()
     assert max(map(off, range(12, 40, 4))) > 0.05, "it would be locked"
 

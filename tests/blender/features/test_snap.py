@@ -376,9 +376,10 @@ def test_softness_is_made_up_for_by_a_target_that_is_farther_away(empty_file) ->
 def warning(operator, **settings) -> str:
     """Run an operator and return what it warns of."""
     from addon.features.fk_ik import operators as snap
+    from addon.features.fk_ik import switching
 
     said = []
-    cls = getattr(snap, operator)
+    cls = getattr(snap, operator, None) or getattr(switching, operator)
     before = cls._report_text
     cls._report_text = lambda self, scene, span, done, names: (
         said.append((self.severity, done.problem)) or "Done"
@@ -442,6 +443,62 @@ def test_chains_that_share_bones_keep_their_fk_pose_together() -> None:
     wanted = fk_points(rig)
     snap_to_fk(which="ALL")
     assert apart(rig, wanted) <= NEAR
+
+
+@pytest.mark.parametrize("frame", [3, 8])
+def test_one_of_chains_that_share_bones_is_switched_and_the_others_stay(frame: int) -> None:
+    """They are solved from the FK pose, which has to be what is shown then."""
+    rig = make_body()
+    activate(rig)
+    for item in rig.fabrik.constraints:
+        item.pole_target = None
+    for side in "LR":
+        target = bpy.data.objects[f"Target {side}"]
+        for at, x in ((1, target.location.x), (20, 0.5 * target.location.x)):
+            target.location.x = x
+            target.keyframe_insert("location", index=0, frame=at)
+    go(frame - 1)
+    before = points(rig)
+    go(frame)
+    shown, fk = points(rig), fk_points(rig)
+    assert max(dist(a, b) for a, b in zip(shown, fk, strict=True)) > 0.1
+    rig.fabrik.active_index = 0
+    for to in ("FK", "IK"):
+        assert bpy.ops.fabrik.switch(which="ACTIVE", to=to) == {"FINISHED"}
+        for at, wanted in ((frame - 1, before), (frame, shown)):
+            go(at)
+            assert max(dist(a, b) for a, b in zip(points(rig), wanted, strict=True)) <= NEAR
+
+
+def test_a_pole_that_turns_shared_bones_once_its_limb_is_alone_is_said() -> None:
+    rig = make_body()
+    activate(rig)
+    for to in ("FK", "IK"):
+        assert "snap them together" in warning("FABRIK_OT_switch", which="ACTIVE", to=to)
+
+
+@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "AXIS_ANGLE"])
+@pytest.mark.parametrize("ranged", [False, True])
+def test_what_waves_beneath_goes_on_and_the_pose_stays(empty_file, mode, ranged) -> None:
+    rig = make_chain(6, "Tentacle")
+    for bone in rig.pose.bones:
+        bone.rotation_mode = mode
+    add_constraint(rig, "B5", solver="WAVE")
+    add_constraint(rig, "B5", make_empty(location=(2, 1, 3)))
+    activate(rig)
+    shown = {}
+    for frame in range(9, 14):
+        go(frame)
+        shown[frame] = points(rig)
+    go(10)
+    rig.fabrik.active_index = 1
+    frames = {"use_range": True, "frame_start": 10, "frame_end": 12} if ranged else {}
+    assert bpy.ops.fabrik.switch(which="ACTIVE", to="FK", **frames) == {"FINISHED"}
+    for frame in (9, 10, *((11, 12, 13) if ranged else ())):
+        go(frame)
+        moved = max(dist(a, b) for a, b in zip(points(rig), shown[frame], strict=True))
+        assert moved <= NEAR * length(rig)
+        assert rig.fabrik.constraints[0].influence == 1.0
 
 
 def test_the_constraints_of_the_selected_bones_are_snapped(arm: bpy.types.Object) -> None:

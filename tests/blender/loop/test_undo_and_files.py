@@ -24,6 +24,7 @@ from rigs import (
     update,
 )
 
+from addon.frame import handlers
 from addon.settings import shot_keys
 
 pytestmark = pytest.mark.usefixtures("silent")
@@ -1111,6 +1112,17 @@ class TestLibraries:
                 assert values.pop(keyed)[0] == influence
             assert all(value[0] == 1.0 for value in values.values())
         assert shot_keys.lost(rig) == ([] if keyed else ["Elbow"])
+
+    def test_a_render_beside_a_window_moves_no_keys_of_a_shot(self, tmp_path, monkeypatch):
+        """Its thread calls the handlers while the window reads the actions."""
+        self.keyed_shot(tmp_path)
+        self.change_library(tmp_path, "items.move(1, 0)")
+        monkeypatch.setattr(handlers, "_is_rendering_beside", lambda: True)
+        rig, _ = self.reopened(tmp_path, is_live=True)
+        assert [curve.data_path for curve in curves(rig)] == ["fabrik.constraints[0].influence"]
+        monkeypatch.setattr(handlers, "_is_rendering_beside", lambda: False)
+        go(5)
+        assert [curve.data_path for curve in curves(rig)] == ["fabrik.constraints[1].influence"]
 
     @pytest.mark.parametrize("is_live", [False, True], ids=["reopened", "reloaded"])
     def test_keys_of_a_shot_act_again_once_their_constraint_is_back(self, is_live, tmp_path):

@@ -1,0 +1,67 @@
+"""What places a chain elsewhere than at its target, as the ground or a walk does with a foot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import dist
+from typing import NamedTuple
+
+from fabrik_solver import point_in
+from fabrik_solver.core.vectors import mat_columns
+
+from ..blender.errors import ProblemError
+from ..frame.chain import aim_of, placed
+from ..frame.solving import solve_armatures
+from ..plan.chain_plan import Aim, ChainPlan
+from .placing import size_of
+from .playing import updated
+
+
+class Placed(NamedTuple):
+    """A chain that something else than its target places.
+
+    Attributes:
+        chain: The chain.
+        aim: The goal that its target defines.
+        goal: The goal that it has instead.
+        size: Its size in world space.
+    """
+
+    chain: ChainPlan
+    aim: Aim
+    goal: Aim
+    size: float
+
+    def is_beside(self, near: float) -> bool:
+        """Return whether it is beside its target, or turned.
+
+        Args:
+            near: The least distance in sizes of the chain, and the least angle in radians.
+        """
+        if dist(self.goal.place, self.aim.place) > near * self.size:
+            return True
+        if self.aim.axes is None or self.goal.axes is None:
+            return False
+        pairs = zip(mat_columns(self.aim.axes), mat_columns(self.goal.axes), strict=True)
+        return max(dist(a, b) for a, b in pairs) > near
+
+
+def placed_among(chains: Iterable[ChainPlan]) -> list[Placed]:
+    """Return those of some chains that something else than their target places at this frame."""
+    sourced = [chain for chain in chains if chain.goal_source is not None and not chain.problem]
+    if not sourced:
+        return []
+    solved = solve_armatures(updated(), [chain.rig.object for chain in sourced])
+    found: list[Placed] = []
+    for chain in sourced:
+        try:
+            aim = aim_of(solved, chain)
+            goal = placed(solved, chain, aim)
+        except ProblemError:
+            continue  # Nothing places it, as the constraint says.
+        if goal is aim:
+            continue
+        rig, world = chain.rig, solved.world(chain.rig.object, chain.rig.uid)
+        joints = [point_in(world, solved.frame(rig, bone)[1]) for bone in chain.bones]
+        found.append(Placed(chain, aim, goal, size_of([*joints, goal.place])))
+    return found
