@@ -8,6 +8,7 @@ FEET = ("mixamorig:LeftFoot", "mixamorig:RightFoot")
 FOREARM, HIPS, SHIN = (f"mixamorig:{name}" for name in ("LeftForeArm", "Hips", "LeftLeg"))
 AUTO_KEYING = """
 bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+bpy.context.preferences.edit.use_keyframe_insert_available = False
 True"""
 PINS = f"[(pin.bone, pin.kind) for pin in {RIG}.fabrik.pins]"
 
@@ -103,9 +104,9 @@ class TestPins:
     @pytest.mark.parametrize(
         ("keying", "keyed", "unkeyed"),
         [
-            ("FULL_BODY", {HAND, FOREARM, HIPS, SHIN}, set()),
-            ("BODY_PART", {HAND, FOREARM}, {HIPS, SHIN}),
-            ("BONE", {HAND}, {FOREARM, HIPS, SHIN}),
+            ("FULL_BODY", {FOREARM, HIPS, SHIN}, set()),
+            ("BODY_PART", {FOREARM}, {HIPS, SHIN}),
+            ("BONE", set(), {FOREARM, HIPS, SHIN}),
         ],
     )
     def test_auto_keying_keys_what_the_panel_says(self, window, keying, keyed, unkeyed):
@@ -123,7 +124,8 @@ class TestPins:
         window.release()
         window.until("modal() == ''")
         found = set(window.ask("keyed_bones('Downloaded')"))
-        assert keyed <= found
+        # Under the mouse is the hand, or the thumb before it.
+        assert {*keyed, window.ask("bpy.context.window_manager.operators[-1].bone")} <= found
         assert not unkeyed & found
 
         window.key("ctrl+z")

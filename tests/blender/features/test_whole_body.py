@@ -578,6 +578,18 @@ def test_auto_keying_keys_the_body_the_part_or_the_bone(sample: Any, keying: str
         assert keyed == (arm if keying == "BODY_PART" else {"Hand.L"})
 
 
+def test_a_finger_that_is_dragged_keys_its_arm(empty_file: None, tmp_path: Path) -> None:
+    rig = make_body("rigify", tmp_path)
+    pin_feet(rig)
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    bpy.context.preferences.edit.use_keyframe_insert_available = False
+    rig.fabrik.whole_body.keying = "BODY_PART"
+    drag(rig, "f_index.03.L", Vector((0.1, -0.3, -0.2)))
+    keyed = {curve.data_path.split('"')[1] for curve in curves(rig)}
+    assert {"upper_arm.L", "forearm.L", "hand.L", "f_index.03.L"} <= keyed
+    assert not {"spine", "spine.003", "shin.R", "upper_arm.R"} & keyed
+
+
 def test_a_drag_by_what_is_no_number_is_refused(sample: Any) -> None:
     pin_feet(sample)
     before = channels_bits(sample)
