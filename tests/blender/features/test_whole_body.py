@@ -598,6 +598,24 @@ def test_a_drag_by_what_is_no_number_is_refused(sample: Any) -> None:
     assert channels_bits(sample) == before
 
 
+def test_a_hand_and_its_control_that_copy_each_other_hang_on_the_arm(sample: Any) -> None:
+    bpy.ops.object.mode_set(mode="EDIT")
+    hand, control = sample.data.edit_bones["Hand.L"], sample.data.edit_bones.new("Control")
+    control.head, control.tail, control.roll = hand.head, hand.tail, hand.roll
+    bpy.ops.object.mode_set(mode="POSE")
+    for bone, kind, other in (
+        ("Control", "COPY_LOCATION", "Hand.L"),
+        ("Hand.L", "COPY_TRANSFORMS", "Control"),
+    ):
+        copying = sample.pose.bones[bone].constraints.new(kind)
+        copying.target, copying.subtarget = sample, other
+    update()
+    pin_feet(sample)
+    start, way = head_of(sample, "Hand.L"), Vector((0.1, -0.2, 0.2))
+    drag(sample, "Hand.L", way)
+    assert (head_of(sample, "Hand.L") - start - way).length < 1e-3
+
+
 def test_a_head_that_hangs_on_nothing_is_left_where_it_is(
     sample: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
