@@ -564,6 +564,8 @@ def whole_body(window: Window) -> Path:
     stage(window, "prepare_film('body')", sample="humanoid")
     rig = "bpy.data.objects['Rig']"
     window.ask(f"[setattr(item, 'enabled', False) for item in {rig}.fabrik.constraints]")
+    controls = f"{{ob for i in {rig}.fabrik.constraints for ob in (i.target, i.pole_target) if ob}}"
+    window.ask(f"[ob.hide_set(True) for ob in bpy.data.objects if {{ob, ob.parent}} & {controls}]")
     window.ask(f"bpy.context.view_layer.objects.active = {rig}")
     window.ask("bpy.ops.object.mode_set(mode='POSE')")
     window.ask("look_at((0.1, 0, 1.0), 4.4, 15, 8); take_tool('fabrik.drag')")

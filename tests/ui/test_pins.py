@@ -1,9 +1,15 @@
 """Pinning with P, and dragging the whole body with the mouse."""
 
+import pytest
 from character import HAND, RIG, hand_at, have_character
 from window import Window
 
 FEET = ("mixamorig:LeftFoot", "mixamorig:RightFoot")
+FOREARM, HIPS, SHIN = (f"mixamorig:{name}" for name in ("LeftForeArm", "Hips", "LeftLeg"))
+AUTO_KEYING = """
+bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+bpy.context.preferences.edit.use_keyframe_insert_available = False
+True"""
 PINS = f"[(pin.bone, pin.kind) for pin in {RIG}.fabrik.pins]"
 
 
@@ -92,8 +98,10 @@ class TestPins:
         # What had not settled does so when the button is released.
         assert place(window, HAND) == at_rest
 
-    def test_escape_gives_back_pose_and_pins(self, window):
+    @pytest.mark.parametrize("cancel", ["Escape", "right click"])
+    def test_cancelling_gives_back_pose_and_pins(self, window, cancel):
         have_tool(window)
+        window.ask(AUTO_KEYING)
         hover(window, FEET[0])
         window.key("p")
         window.until(f"len({RIG}.fabrik.pins) == 1")
@@ -104,8 +112,42 @@ class TestPins:
         window.until(f"pose('Downloaded') != {pose}")
         window.key("p")
         window.until(f"len({RIG}.fabrik.pins) == 2")
-        window.key("Escape")
-        window.release()
+        if cancel == "Escape":
+            window.key("Escape")
+        else:
+            window.program("xdotool", "click", "3")
         window.until("modal() == ''")
+        window.release()
         window.until(f"pose('Downloaded') == {pose} and len({RIG}.fabrik.pins) == 1")
         assert HAND not in str(window.ask(PINS))
+        assert window.ask("keyed_bones('Downloaded')") == []
+
+    @pytest.mark.parametrize(
+        ("keying", "keyed", "unkeyed"),
+        [
+            ("FULL_BODY", {FOREARM, HIPS, SHIN}, set()),
+            ("BODY_PART", {FOREARM}, {HIPS, SHIN}),
+            ("BONE", set(), {FOREARM, HIPS, SHIN}),
+        ],
+    )
+    def test_auto_keying_keys_what_the_panel_says(self, window, keying, keyed, unkeyed):
+        have_tool(window)
+        window.ask(AUTO_KEYING)
+        window.ask(f"setattr({RIG}.fabrik.whole_body, 'keying', {keying!r})")
+        hover(window, FEET[0])
+        window.key("p")
+        window.until(f"len({RIG}.fabrik.pins) == 1")
+        pose = window.ask("pose('Downloaded')")
+        window.move(hand_at(window))
+        window.press()
+        window.slide(40, 160)
+        window.until(f"pose('Downloaded') != {pose}")
+        window.release()
+        window.until("modal() == ''")
+        found = set(window.ask("keyed_bones('Downloaded')"))
+        # Under the mouse is the hand, or the thumb before it.
+        assert {*keyed, window.ask("bpy.context.window_manager.operators[-1].bone")} <= found
+        assert not unkeyed & found
+
+        window.key("ctrl+z")
+        window.until(f"pose('Downloaded') == {pose} and keyed_bones('Downloaded') == []")

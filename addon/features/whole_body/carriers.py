@@ -11,6 +11,9 @@ from ...blender.skeleton import Skeleton
 
 LOCAL: Final = {"LOCAL", "LOCAL_WITH_PARENT"}
 
+CARRYING: Final = ("COPY_TRANSFORMS", "COPY_LOCATION")
+"""The constraints by which another bone than its parent carries a bone."""
+
 
 class Carriers:
     """The bones that carry the bones of an armature.
@@ -33,9 +36,19 @@ class Carriers:
     def of(self, bone: int) -> int:
         """Return the bone that carries another one, -1 if none does."""
         if bone not in self._known:
-            copied = self._copied(bone, "COPY_TRANSFORMS", "COPY_LOCATION")
-            self._known[bone] = self.rig.parents[bone] if copied < 0 else copied
+            copied = self._copied(bone, *CARRYING)
+            is_own = copied < 0 or self._is_circular(bone)
+            self._known[bone] = self.rig.parents[bone] if is_own else copied
         return self._known[bone]
+
+    def _is_circular(self, bone: int) -> bool:
+        """Return whether what a bone copies copies it in turn: then its parent carries it."""
+        seen: set[int] = set()
+        at = self._copied(bone, *CARRYING)
+        while at >= 0 and at not in seen:
+            seen.add(at)
+            at = self._copied(at, *CARRYING)
+        return bone in seen
 
     def source(self, bone: int) -> int:
         """Return the bone that a bone copies in the end, itself if it copies none."""

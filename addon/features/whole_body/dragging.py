@@ -371,13 +371,16 @@ class WholeBodyDrag:
         if keying == BONE:
             return {posed.joints[posed.joint_of(self._bone)]}
         if keying == BODY_PART:
-            parts = self._roles.parts
             own = posed.joints[posed.joint_of(self._bone)]
-            part = parts.get(posed.rig.names[own], "")
-            return {own} | {
-                bone for bone in posed.bones if part and parts.get(posed.rig.names[bone]) == part
-            }
+            part = self._part(own)
+            return {own} | {bone for bone in posed.bones if part and self._part(bone) == part}
         return {*posed.bones}
+
+    def _part(self, bone: int) -> str:
+        """Return the part that a bone belongs to, as a finger to its arm; empty if to none."""
+        names, parts = self._posed.rig.names, self._roles.parts
+        line = [names[above] for above in self._carriers.up(bone)[::-1]]
+        return next((parts[name] for name in line if name in parts), "")
 
     def tip(self) -> Vec:
         """Return the evaluated point, in world space."""

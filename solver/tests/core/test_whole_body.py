@@ -234,6 +234,24 @@ def test_a_lower_rank_costs_a_higher_one_nothing_out_of_reach(figure: Figure) ->
     assert max(costs) < 1e-4
 
 
+def test_what_is_soft_costs_targets_nothing_that_cannot_all_be_met(figure: Figure) -> None:
+    body, random = Figurine(), Random(3)
+    head = WholeBodyGoal(3, body.joints[3].head, SOFT, rotation=QUAT_IDENTITY)
+    costs: list[float] = []
+    turned: list[float] = []
+    for _ in range(8):
+        goals = body.drag("Forearm.L", way_of(random, 0.2, 0.4))
+        for name in ("Forearm.R", "Head"):
+            goals.append(body.goal(name, TARGET, way_of(random, 0.6, 0.9)))
+        alone, full = body.solve(goals), body.solve([*goals, head])
+        costs.append(sum(full.misses[3:]) - sum(alone.misses[3:]))
+        turned.append(differences(alone, full)[1])
+        assert full.misses[2] - alone.misses[2] < 1e-4
+    figure("what is soft costs targets that conflict", f"{1e3 * max(costs):.2f} mm")
+    assert max(costs) < 1e-4
+    assert max(turned) > 1e-3
+
+
 def test_targets_are_met_where_what_is_dragged_leaves_them_room() -> None:
     body = Figurine()
     pose = body.solve([*body.drag("Forearm.L", (0.1, -0.2, 0.1)), body.goal("Forearm.R", TARGET)])

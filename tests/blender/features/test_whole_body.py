@@ -578,12 +578,42 @@ def test_auto_keying_keys_the_body_the_part_or_the_bone(sample: Any, keying: str
         assert keyed == (arm if keying == "BODY_PART" else {"Hand.L"})
 
 
+def test_a_finger_that_is_dragged_keys_its_arm(empty_file: None, tmp_path: Path) -> None:
+    rig = make_body("rigify", tmp_path)
+    pin_feet(rig)
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    bpy.context.preferences.edit.use_keyframe_insert_available = False
+    rig.fabrik.whole_body.keying = "BODY_PART"
+    drag(rig, "f_index.03.L", Vector((0.1, -0.3, -0.2)))
+    keyed = {curve.data_path.split('"')[1] for curve in curves(rig)}
+    assert {"upper_arm.L", "forearm.L", "hand.L", "f_index.03.L"} <= keyed
+    assert not {"spine", "spine.003", "shin.R", "upper_arm.R"} & keyed
+
+
 def test_a_drag_by_what_is_no_number_is_refused(sample: Any) -> None:
     pin_feet(sample)
     before = channels_bits(sample)
     with pytest.raises(RuntimeError, match="drag less far"):
         bpy.ops.fabrik.drag(bone="Hand.L", value=(nan, 0.0, 0.0))
     assert channels_bits(sample) == before
+
+
+def test_a_hand_and_its_control_that_copy_each_other_hang_on_the_arm(sample: Any) -> None:
+    bpy.ops.object.mode_set(mode="EDIT")
+    hand, control = sample.data.edit_bones["Hand.L"], sample.data.edit_bones.new("Control")
+    control.head, control.tail, control.roll = hand.head, hand.tail, hand.roll
+    bpy.ops.object.mode_set(mode="POSE")
+    for bone, kind, other in (
+        ("Control", "COPY_LOCATION", "Hand.L"),
+        ("Hand.L", "COPY_TRANSFORMS", "Control"),
+    ):
+        copying = sample.pose.bones[bone].constraints.new(kind)
+        copying.target, copying.subtarget = sample, other
+    update()
+    pin_feet(sample)
+    start, way = head_of(sample, "Hand.L"), Vector((0.1, -0.2, 0.2))
+    drag(sample, "Hand.L", way)
+    assert (head_of(sample, "Hand.L") - start - way).length < 1e-3
 
 
 def test_a_head_that_hangs_on_nothing_is_left_where_it_is(

@@ -25,7 +25,7 @@ from .articulation import (
 )
 from .joint_system import JointSystem, Three
 from .limits import Hinge, Limit
-from .springs import FORCES, Spring, Stiffness, energy, rate
+from .springs import FORCES, SLACK, STRICT, Spring, Stiffness, energy, rate
 from .support import Support
 from .vectors import (
     ORIGIN,
@@ -86,6 +86,9 @@ ROUGH: Final = 1e-2
 SMALL: Final = 1e-6
 """The same of the last one. Out of reach the energy is large: what this leaves of the motion is not
 seen, while ten times as much makes bones tremble by degrees from one move to the next."""
+
+SMALLEST: Final = 1e-8
+"""The same where forces are those of `STRICT`, and the energy is that much larger."""
 
 SEEN: Final = 0.1
 """A step of at least this does not end the last stage: what it leaves is seen, little as it gains.
@@ -197,12 +200,29 @@ class Search:
     def run(self, pose: Placement) -> Placement:
         """Return the pose that is found from a first one."""
         for stage in STAGES:
-            for spring in self.springs:
-                spring.stretch(stage)
-            self._balance = FORCES[TARGET] * stage
+            self._stretch(FORCES, stage)
             is_last = stage == STAGES[-1]
             pose = self._settle(pose, SMALL if is_last else ROUGH, SEEN if is_last else inf)
+        if self._is_conflicting(pose):
+            self._stretch(STRICT, 1.0)
+            pose = self._settle(pose, SMALLEST, SEEN)
         return self._pinned(pose)
+
+    def _stretch(self, forces: list[float], share: float) -> None:
+        """Let all springs pull with a share of their largest forces."""
+        for spring in self.springs:
+            spring.stretch(forces, share)
+        self._balance = forces[TARGET] * share
+
+    def _is_conflicting(self, pose: Placement) -> bool:
+        """Return whether there are targets, and these or what is stricter are not all met."""
+        hard = [spring for spring in self.springs if spring.rank != SOFT]
+        if self._support is not None:
+            if length(self._support.outside(self.body.centre(pose))) > SLACK:
+                return True
+        elif not any([spring.rank == TARGET for spring in hard]):
+            return False
+        return any([spring.length(spring.miss_of(pose)) > SLACK for spring in hard])
 
     def _pinned(self, pose: Placement) -> Placement:
         """Return a pose with its pins put back, as a search out of reach may end on its way."""

@@ -31,6 +31,13 @@ that fold to opposite sides, the one that is nearer by a hundredth of a millimet
 flip with the mouse.
 """
 
+STRICT: list[float] = [4e7, 1.2e6, 3e3]
+"""The same once the pose is chosen, where goals conflict with targets.
+
+From there they turn nothing over any more, and what a rank costs the one above is not seen: with
+`FORCES`, what is soft costs targets that are out of reach up to a hundredth of the body.
+"""
+
 SLACK: Final = 1e-4
 """The length at which a spring reaches its largest force, in sizes of the body."""
 
@@ -116,11 +123,11 @@ class Spring:
         self.foreseen = ORIGIN
         self.force = ORIGIN
 
-    def stretch(self, stage: float) -> None:
-        """Take a share of the largest force."""
+    def stretch(self, forces: list[float], share: float) -> None:
+        """Take a share of the largest force of its rank."""
         self.strength = self.weight
         if self.rank != SOFT:
-            self.strength *= FORCES[self.rank] * stage
+            self.strength *= forces[self.rank] * share
 
     def point_of(self, pose: Placement) -> Vec:
         """Return where the point is in a pose."""
