@@ -68,7 +68,7 @@ def _ends_changed(item: FabrikConstraint, context: bpy.types.Context) -> None:
 
 def _offset_switched(item: FabrikConstraint, context: bpy.types.Context) -> None:
     """Discard the plan, and notify that Keep Offset was enabled."""
-    if item.use_offset:
+    if item.use_offset and not notifications.is_following():
         notifications.offset.notify(item)
     structure_changed(item, context)
 
@@ -349,6 +349,12 @@ class FabrikSettings(bpy.types.PropertyGroup):
     driven_lists: str = defined(
         "Driven Lists",
         "Items that the drivers of a library override refer to by number",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
+    joined: str = defined(
+        "Joined",
+        "Joins after which the constraints of the joined armatures were added, in words",
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )
