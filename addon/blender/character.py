@@ -182,7 +182,7 @@ LEAST_BONES: Final = 8
 """The fewest bones of one of several figures in an armature."""
 
 APART: Final = 0.1
-"""The least distance of the hips of figures, in heights of one; layers of a rig are in one place."""
+"""The least distance of the hips of figures, in heights; layers of a rig are in one place."""
 
 
 def figures(armature: bpy.types.Object) -> list[str]:
