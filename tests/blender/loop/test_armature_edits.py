@@ -55,7 +55,7 @@ def by_script(rig: Any) -> None:
 
 
 def by_flipping(rig: Any) -> None:
-    edit(rig, *[name for name in rig.data.bones.keys() if name != "Root"])
+    edit(rig, *[bone.name for bone in rig.data.bones if bone.name != "Root"])
     bpy.ops.armature.flip_names()
     leave()
 
