@@ -312,7 +312,7 @@ def _parents_of(armature: bpy.types.Object) -> list[str]:
     rests = cast("bpy.types.Armature", armature.data).bones
     names: list[str] = []
     for bone in bones:
-        rest = rests.get(bone.name)
+        rest: Any = rests.get(bone.name)
         above = [parent.name for parent in rest.parent_recursive] if rest else []
         names.append(next((parent for parent in above if parent in bones), ""))
     return names

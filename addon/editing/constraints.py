@@ -139,17 +139,18 @@ def remove_from(armature: bpy.types.Object, collection: str, active: str, *indic
     """
     items = getattr(settings(armature), collection)
     places: dict[int, int | None] = {}
-    names = [item.name for item in items]
+    count, name = len(items), ""
     try:
         for index in sorted(set(indices), reverse=True):
+            name = items[index].name
             items.remove(index)
             places[index] = None
     except TypeError:  # Blender raises it for items that come from the library.
         raise ProblemError(
-            "“{name}” comes from the linked file and can only be disabled here", name=names[index]
+            "“{name}” comes from the linked file and can only be disabled here", name=name
         ) from None
     finally:
-        _close_gaps(armature, collection, active, len(names), places)
+        _close_gaps(armature, collection, active, count, places)
 
 
 def _close_gaps(

@@ -208,14 +208,11 @@ def _join(
 ) -> Join:
     renamed = {one.name: bones for one, bones in matched}
     data = copy.animation_data
-    ends = [
-        (owner.session_uid, *end)
-        for name, its in copies.items()
-        if name not in renamed and its.is_property_set("fabrik")
-        for owner in [bpy.data.objects.get(name)]
-        if owner is not None
-        for end in _ends(its.fabrik, "", renamed)
-    ]
+    ends: list[tuple[int, str, str, str, str]] = []
+    for name, its in copies.items():
+        owner = bpy.data.objects.get(name)
+        if owner is not None and name not in renamed and its.is_property_set("fabrik"):
+            ends += [(owner.session_uid, *end) for end in _ends(its.fabrik, "", renamed)]
     return Join(
         name=uuid4().hex,
         armature=ob.session_uid,
@@ -442,7 +439,7 @@ def _with_constraints(
         elif name == "constraint":
             changed[name] = names.get(value, value)
         elif name == "key":
-            changed[name] = keys.get(value, 0)
+            changed[name] = keys.get(value, 0) if value else 0
         else:
             changed[name] = value
     return changed
@@ -497,13 +494,14 @@ def _move_drivers(
     ob: bpy.types.Object, drivers: list[Any], part: Part, places: Mapping[str, Places]
 ) -> None:
     """Move the drivers that came with a joined armature to where its items are now."""
+    data: Any = ob.animation_data
     for i, j, k, name in part.read:
         target = drivers[i].driver.variables[j].targets[k]
         target.data_path = _moved(target.data_path, places[name])
     for curve in drivers:
         if curve.data_path == dependency_driver.PATH:
-            if curve != ob.animation_data.drivers.find(dependency_driver.PATH):
-                ob.animation_data.drivers.remove(curve)
+            if curve != data.drivers.find(dependency_driver.PATH):
+                data.drivers.remove(curve)
             continue
         path = _moved(curve.data_path, places[part.name])
         if path != curve.data_path:

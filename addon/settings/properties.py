@@ -71,7 +71,7 @@ def _ends_changed(item: FabrikConstraint, context: bpy.types.Context) -> None:
 def _know_bone(armature: bpy.types.ID | None, name: str) -> None:
     """Note by which name a bone is chosen: another one may have had the name before."""
     pose = getattr(armature, "pose", None)
-    if pose is not None and armature.library is None and name in pose.bones:
+    if armature is not None and pose and armature.library is None and name in pose.bones:
         bone: Any = pose.bones[name]
         if bone.fabrik_name != name:
             bone.fabrik_name = name

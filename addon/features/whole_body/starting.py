@@ -19,7 +19,7 @@ from .targets import posed_chains
 
 
 def begin(
-    armature: bpy.types.Object, bone: str, whole_body: bool, side: OtherSide | None
+    armature: bpy.types.Object, bone: str, whole_body: bool, side: OtherSide | None = None
 ) -> WholeBodyDrag | None:
     """Start dragging a bone with the whole body, if bones are pinned or it is asked for.
 
