@@ -5,6 +5,7 @@ Hides the differences between the versions of Blender.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -403,21 +404,63 @@ def rewrite(
     if data is None:
         return
     change(data.drivers)
+    rewrite_in(holders(ob), others, change)
+
+
+def rewrite_in(
+    held: Iterable[Any], others: Iterable[bpy.types.Object], change: Callable[[Any], None]
+) -> None:
+    """Edit the F-curves of some of the holders of an object; see `rewrite`."""
     shared = {_key(holder) for other in others for holder in holders(other)}
     own_curves: dict[tuple[int, int], Any] = {}
-    for holder in holders(ob):
+    for holder in held:
         action, key = holder.action, _key(holder)
         if action is None:
             continue
         if key not in own_curves:
             can_edit = action.is_editable and key not in shared
             own_curves[key] = action if can_edit else action.copy()
-            for curves in curve_lists(own_curves[key], _slot(own_curves[key], key[1])):
+            for curves in curve_lists_of(own_curves[key], key[1]):
                 change(curves)
         if own_curves[key] != action:
             holder.action = own_curves[key]
             if key[1]:
                 holder.action_slot = _slot(own_curves[key], key[1])
+
+
+def curve_lists_of(action: Any, handle: int) -> list[Any]:
+    """Return the F-curve collections of an action for the handle of a slot."""
+    return curve_lists(action, _slot(action, handle))
+
+
+KEY_COLUMNS = (
+    ("co", "f", 2),
+    ("handle_left", "f", 2),
+    ("handle_right", "f", 2),
+    ("handle_left_type", "i", 1),
+    ("handle_right_type", "i", 1),
+    ("interpolation", "i", 1),
+    ("easing", "i", 1),
+    ("back", "f", 1),
+    ("amplitude", "f", 1),
+    ("period", "f", 1),
+)
+"""The properties of a key: name, type code and size."""
+
+
+def copy_curve(curve: Any, curves: Any, path: str) -> None:
+    """Copy the keys of an F-curve to another collection, unless that has one for the path."""
+    if curves.find(path, index=curve.array_index) is not None:
+        return
+    copy = curves.new(path, index=curve.array_index)
+    points, count = copy.keyframe_points, len(curve.keyframe_points)
+    points.add(count)
+    for name, code, size in KEY_COLUMNS:
+        column = array(code, bytes(4 * count * size))
+        curve.keyframe_points.foreach_get(name, column)
+        points.foreach_set(name, column)
+    copy.extrapolation, copy.mute = curve.extrapolation, curve.mute
+    copy.update()
 
 
 def all_curves(ob: bpy.types.Object) -> list[Any]:

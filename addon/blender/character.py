@@ -135,7 +135,7 @@ def nearest_axis(direction: Vector, names: Iterable[str]) -> str:
     return max(names, key=lambda name: Vector(AXES[name]).dot(direction))
 
 
-def character_of(armature: bpy.types.Object, up_axis: str = "") -> Character:
+def character_of(armature: bpy.types.Object, up_axis: str = "", bone: str = "") -> Character:
     """Recognize the character of an armature, from its rest pose and the object's orientation.
 
     If the rest pose is not that of a figure that stands, as in many captures, frames of its
@@ -145,17 +145,26 @@ def character_of(armature: bpy.types.Object, up_axis: str = "") -> Character:
     Args:
         armature: The armature.
         up_axis: Its axis that points up; that which does so now if it is empty.
+        bone: A bone of the character, where there may be several in the armature: bones of others
+            are left out.
     """
     if _recognized is None or up_axis:
-        return _looked_at(armature, (up_axis or _up_axis(armature), *LYING))
-    key = (armature.session_uid, tuple(cast("bpy.types.Armature", armature.data).bones.keys()))
-    if key not in _recognized:
-        _recognized[key] = _looked_at(armature, (_up_axis(armature), *LYING))
-    return _recognized[key]
+        figure = _figure_of(armature, bone)
+        return _looked_at(armature, (up_axis or _up_axis(armature), *LYING), figure)
+    bones = cast("bpy.types.Armature", armature.data).bones
+    own = (armature.session_uid, tuple(bones.keys()))
+    if (*own, bone) not in _recognized:
+        figure = _figure_of(armature, bone)
+        key = (*own, figure)
+        if key not in _recognized:
+            _recognized[key] = _looked_at(armature, (_up_axis(armature), *LYING), figure)
+        _recognized[*own, bone] = _recognized[key]
+    return _recognized[*own, bone]
 
 
-_recognized: dict[tuple[int, tuple[str, ...]], Character] | None = None
-"""What was recognized in the running operation, by armature and bones; None outside of one."""
+_recognized: dict[tuple[int, tuple[str, ...], str], Character] | None = None
+"""What was recognized in the running operation, by armature, its bones, and a bone of the character
+or the topmost one; None outside of one."""
 
 
 @contextmanager
@@ -167,6 +176,52 @@ def recognizing_once() -> Iterator[None]:
         yield
     finally:
         _recognized = before
+
+
+LEAST_BONES: Final = 8
+"""The fewest bones of one of several figures in an armature."""
+
+APART: Final = 0.1
+"""The least distance of the hips of figures, in heights; layers of a rig are in one place."""
+
+
+def figures(armature: bpy.types.Object) -> list[str]:
+    """Return the topmost bone of each character, if there are several in an armature.
+
+    That is so where two bones side by side carry a whole figure each; their parents are of neither.
+    """
+    bones = [bone for bone in cast("bpy.types.Armature", armature.data).bones if not bone.parent]
+    while True:
+        large = [bone for bone in bones if len(bone.children_recursive) >= LEAST_BONES - 1]
+        if len(large) != 1:
+            break
+        bones = [*large[0].children]
+    tops: dict[str, Character] = {}
+    for bone in large if len(large) > 1 else ():
+        found = _looked_at(armature, (_up_axis(armature),), bone.name)
+        is_layer = any(_hips_between(armature, found, other) < APART for other in tops.values())
+        if found.anatomy.sureness >= SURE and not is_layer:
+            tops[bone.name] = found
+    return [*tops] if len(tops) > 1 else []
+
+
+def _hips_between(armature: bpy.types.Object, one: Character, other: Character) -> float:
+    """Return how far the hips of two characters are apart, in heights of the larger one."""
+    bones = cast("bpy.types.Armature", armature.data).bones
+    a, b = (
+        character.matrix(bones[character.names[character.anatomy.hips]]).translation
+        for character in (one, other)
+    )
+    return (a - b).length / max(one.size, other.size)
+
+
+def _figure_of(armature: bpy.types.Object, bone: str) -> str:
+    """Return the topmost bone of the figure that a bone belongs to, if there are several."""
+    bones = cast("bpy.types.Armature", armature.data).bones
+    if bone not in bones:
+        return ""
+    above = {bone, *(one.name for one in bones[bone].parent_recursive)}
+    return next((top for top in figures(armature) if top in above), "")
 
 
 def generated_character(armature: bpy.types.Object) -> Character | None:
@@ -187,22 +242,24 @@ def standing_character(armature: bpy.types.Object) -> Character:
     return _looked_at(armature, (_up_axis(armature),))
 
 
-def _looked_at(armature: bpy.types.Object, axes: Sequence[str]) -> Character:
+def _looked_at(armature: bpy.types.Object, axes: Sequence[str], top: str = "") -> Character:
     """Recognize a character in its rest pose, or in its animation if that shows it better.
 
     Args:
         armature: The armature object.
         axes: The axes that may point up; the first is preferred.
+        top: The topmost bone of the character; empty if there is no other one.
     """
-    standing = _recognize(armature, axes[0])
+    chosen = _bones_below(armature, top) if top else ()
+    standing = _recognize(armature, axes[0], chosen)
     if standing.anatomy.sureness >= SURE:
         return standing
     clip = Clip(armature)
     if clip.frames:
-        standing = _recognize(armature, axes[0], (), clip)
+        standing = _recognize(armature, axes[0], chosen, clip)
     if standing.anatomy.sureness >= SURE:
         return standing
-    others = [_recognize(armature, axis, (), clip) for axis in axes[1:] if axis != axes[0]]
+    others = [_recognize(armature, axis, chosen, clip) for axis in axes[1:] if axis != axes[0]]
     best = max(others, key=lambda one: one.anatomy.sureness, default=standing)
     return best if best.anatomy.sureness >= standing.anatomy.sureness + BETTER else standing
 
@@ -249,6 +306,21 @@ def _recognize(
     size = anatomy.height if anatomy.hips >= 0 else max(extents, default=0.0)
     posed = {} if frame is None else cast(Clip, clip).matrices(frame)
     return Character(rest, anatomy, size, up, turn, frame, posed)
+
+
+def _bones_below(
+    armature: bpy.types.Object, top: str
+) -> list[tuple[str, bpy.types.Bone, int, bool]]:
+    bones = _all_bones(armature)
+    index: dict[int, int] = {}
+    for i, (name, _, parent, _) in enumerate(bones):
+        if name == top or parent in index:
+            index[i] = len(index)
+    return [
+        (name, bone, index.get(parent, -1), deforms)
+        for i, (name, bone, parent, deforms) in enumerate(bones)
+        if i in index
+    ]
 
 
 def _all_bones(armature: bpy.types.Object) -> list[tuple[str, bpy.types.Bone, int, bool]]:

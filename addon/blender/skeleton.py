@@ -15,7 +15,7 @@ from mathutils import Matrix, Quaternion, Vector
 from fabrik_solver import WHOLE, Bone, Frame, inverse
 from fabrik_solver.core.vectors import Mat3, Vec, orthonormalize, quat_of
 
-from .access import pose_bones, rest_bone
+from .access import is_edited, pose_bones, rest_bone
 from .errors import ProblemError
 from .rotation import KINDS, SPARSE
 from .session import part
@@ -35,11 +35,12 @@ class Skeleton:
         bones = pose_bones(armature)
         self.names: list[str] = bones.keys()
         self.index = {name: i for i, name in enumerate(self.names)}
-        parents = [bone.parent for bone in bones]
-        self.parents = [-1 if bone is None else self.index[bone.name] for bone in parents]
+        self.parents = [self.index.get(name, -1) for name in _parents_of(armature)]
         self._names_and_rests = _names_and_rests(armature)
         self._recorded: dict[int, object] = {}
         self._missing: set[str] = set()
+        self.known = {known: bone.name for bone in bones if (known := bone.fabrik_name)}
+        """The names of bones by those by which settings last referred to them."""
         self.renamed: dict[str, str] = {}
         """The new names of renamed bones by their old names, for references that use these."""
         self._bones: dict[int, Bone] = {}
@@ -304,6 +305,24 @@ def matrix_frame(matrix: Matrix) -> Frame:
     a, b, c, place = matrix[0], matrix[1], matrix[2], matrix.translation
     axes = (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
     return axes, (place[0], place[1], place[2])
+
+
+def _parents_of(armature: bpy.types.Object) -> list[str]:
+    """Return the names of the parents of an armature's pose bones; empty for those without.
+
+    In Edit Mode, Blender frees pose bones that are deleted or dissolved, and their children still
+    point to them. The armature itself has all bones until the mode is left.
+    """
+    bones = pose_bones(armature)
+    if not is_edited(armature):
+        return [parent.name if (parent := bone.parent) else "" for bone in bones]
+    rests = cast("bpy.types.Armature", armature.data).bones
+    names: list[str] = []
+    for bone in bones:
+        rest: Any = rests.get(bone.name)
+        above = [parent.name for parent in rest.parent_recursive] if rest else []
+        names.append(next((parent for parent in above if parent in bones), ""))
+    return names
 
 
 @dataclass(slots=True)

@@ -101,21 +101,21 @@ def add(
     return item
 
 
-def remove(armature: bpy.types.Object, index: int) -> None:
-    """Remove a constraint with its animation, and update the paths of later ones.
+def remove(armature: bpy.types.Object, *indices: int) -> None:
+    """Remove constraints with their animation, and update the paths of later ones.
 
-    The hinges that were found for it go as well, unless they were changed, or another one bends
+    The hinges that were found for them go as well, unless they were changed, or another one bends
     there: the pose, and so what fits it, may be another one since then.
 
     Raises:
-        ProblemError: If it is inherited by a library override.
+        ProblemError: If one is inherited by a library override; the others may be removed.
     """
     items = settings(armature).constraints
-    bones = _bending_bones(armature, items[index])
-    remove_from(armature, "constraints", "active_index", index)
-    others = {name for item in items for name in _bending_bones(armature, item)}
-    if cast(bpy.types.Armature, armature.data).is_editable:
-        remove_hinges(armature, [name for name in bones if name not in others])
+    bones = {name for index in indices for name in _bending_bones(armature, items[index])}
+    remove_from(armature, "constraints", "active_index", *indices)
+    if bones and cast(bpy.types.Armature, armature.data).is_editable:
+        others = {name for item in items for name in _bending_bones(armature, item)}
+        remove_hinges(armature, sorted(bones - others))
 
 
 def _bending_bones(armature: bpy.types.Object, item: FabrikConstraint) -> list[str]:
@@ -125,31 +125,61 @@ def _bending_bones(armature: bpy.types.Object, item: FabrikConstraint) -> list[s
     return named_chain(item, pose_bones(armature)[item.bone]).bones[1:]
 
 
-def remove_from(armature: bpy.types.Object, collection: str, active: str, index: int) -> None:
-    """Remove an item of one of an armature's lists, with its animation.
+def remove_from(armature: bpy.types.Object, collection: str, active: str, *indices: int) -> None:
+    """Remove items of one of an armature's lists, with their animation.
 
     Args:
         armature: The armature object.
         collection: The name of the list.
         active: The name of the property with its active index; empty if it has none.
-        index: The index in the list.
+        indices: The indices in the list.
 
     Raises:
-        ProblemError: If it is inherited by a library override.
+        ProblemError: If one is inherited by a library override; the others may be removed.
     """
-    fabrik = settings(armature)
-    items = getattr(fabrik, collection)
-    later = range(index + 1, len(items))
-    name = items[index].name
+    items = getattr(settings(armature), collection)
+    places: dict[int, int | None] = {}
+    count, name = len(items), ""
     try:
-        items.remove(index)
+        for index in sorted(set(indices), reverse=True):
+            name = items[index].name
+            items.remove(index)
+            places[index] = None
     except TypeError:  # Blender raises it for items that come from the library.
         raise ProblemError(
             "“{name}” comes from the linked file and can only be disabled here", name=name
         ) from None
-    _reindex(armature, {index: None} | {i: i - 1 for i in later}, collection)
-    if active and getattr(fabrik, active) >= index:
-        setattr(fabrik, active, max(0, min(getattr(fabrik, active), len(items) - 1)))
+    finally:
+        _close_gaps(armature, collection, active, count, places)
+
+
+def _close_gaps(
+    armature: bpy.types.Object,
+    collection: str,
+    active: str,
+    count: int,
+    places: dict[int, int | None],
+) -> None:
+    """Move the animation of a list, and the index of its active item, after items were removed.
+
+    Args:
+        armature: The armature object.
+        collection: The name of the list.
+        active: The name of the property with its active index; empty if it has none.
+        count: The number of items before.
+        places: The indices of those that were removed; those of the others are added.
+    """
+    if not places:
+        return
+    removed = sorted(places)
+    kept = [index for index in range(count) if index not in places]
+    places |= {old: new for new, old in enumerate(kept) if old != new}
+    _reindex(armature, places, collection)
+    fabrik = settings(armature)
+    if active:
+        shown = getattr(fabrik, active)
+        before = sum([index < shown for index in removed])
+        setattr(fabrik, active, max(0, min(shown - before, len(kept) - 1)))
     changed(armature)
 
 

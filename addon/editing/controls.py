@@ -23,7 +23,7 @@ from ..settings.properties import settings
 from .girth import skins_of
 from .lifting import set_down
 from .placing import link_beside
-from .playing import updated
+from .playing import Shown, updated
 
 COLLECTION = "IK Controls"
 """The bone collection of control bones."""
@@ -92,7 +92,10 @@ def edit_mode(armature: bpy.types.Object) -> Iterator[Any]:
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
     active = layer.objects.active
     mode = "OBJECT" if active is None else active.mode
-    with _shown(layer, armature), _shown(layer, active or armature):
+    hidden = [Shown(ob, layer) for ob in dict.fromkeys((armature, active or armature))]
+    for one in hidden:
+        one.show()
+    try:
         if mode != "OBJECT":
             bpy.ops.object.mode_set(mode="OBJECT")
         layer.objects.active = armature
@@ -104,29 +107,9 @@ def edit_mode(armature: bpy.types.Object) -> Iterator[Any]:
             layer.objects.active = active
             if mode != "OBJECT":
                 bpy.ops.object.mode_set(mode=cast(Any, mode))
-
-
-@contextmanager
-def _shown(layer: bpy.types.ViewLayer, ob: bpy.types.Object) -> Iterator[None]:
-    """Show an object, as Blender changes the mode of none that is hidden, and hide it again."""
-    if ob.visible_get(view_layer=layer):
-        yield
-        return
-    scene = cast(bpy.types.Scene, bpy.context.scene)
-    # Its collections may be hidden or excluded; that of the scene never is.
-    is_elsewhere = scene.collection not in ob.users_collection
-    is_disabled, is_hidden = ob.hide_viewport, ob.hide_get(view_layer=layer)
-    if is_elsewhere:
-        scene.collection.objects.link(ob)
-    ob.hide_viewport = False
-    ob.hide_set(False, view_layer=layer)
-    try:
-        yield
     finally:
-        ob.hide_set(is_hidden, view_layer=layer)
-        ob.hide_viewport = is_disabled
-        if is_elsewhere:
-            scene.collection.objects.unlink(ob)
+        for one in hidden[::-1]:
+            one.give_back()
 
 
 def new_armature(armature: bpy.types.Object) -> bpy.types.Object:

@@ -343,8 +343,9 @@ def _from_pose(joint: _Joint, bones: Any, direction: Vector) -> Vector:
 def _body(joint: _Joint) -> Vector | None:
     if joint.clip is not None and joint.clip.is_bent:
         return None  # It moves otherwise.
-    character = character_of(joint.armature)
-    index = character.names.index(joint.rig.names[joint.bone])
+    name = joint.rig.names[joint.bone]
+    character = character_of(joint.armature, bone=name)
+    index = character.names.index(name)
     for limb in character.anatomy.limbs:
         joints = [bone for bone in limb.bones[1:] if bone not in limb.halves]
         if joints == [index]:

@@ -59,12 +59,12 @@ class Body:
         limbs: Its limbs that end at a hand or foot, as they were found and as IK poses them.
     """
 
-    def __init__(self, armature: bpy.types.Object) -> None:
-        """Recognize the character."""
+    def __init__(self, armature: bpy.types.Object, bone: str = "") -> None:
+        """Recognize the character; that of a bone, if there are several in the armature."""
         self.armature, self.rig = armature, skeleton_of(armature)
         generated = generated_character(armature)
         self.is_generated = generated is not None
-        self.character = generated or character_of(armature)
+        self.character = generated or character_of(armature, bone=bone)
         self.limbs: list[tuple[Found, Limb]] = []
         for anatomical in self.character.anatomy.limbs:
             limb = self._limb(anatomical) if _is_end(self.character, anatomical) else None

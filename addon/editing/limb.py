@@ -9,6 +9,7 @@ import bpy
 from fabrik_solver.motion.anatomy import words_of
 
 from ..blender.access import pose_bones
+from ..blender.character import recognizing_once
 from ..blender.errors import ProblemError
 from ..blender.limbs import is_end_by_shape, limb_length
 from ..blender.relations import active_constraints
@@ -38,8 +39,9 @@ def find_limbs(
         ProblemError: If a bone is not part of a limb.
     """
     planner.discard_if_outdated()  # Bones may have been renamed.
-    body = Body(armature)
-    return [_find(body, bone, is_literal) for bone in bones]
+    with recognizing_once():
+        bodies = [Body(armature, bone) for bone in bones]
+    return [_find(body, bone, is_literal) for body, bone in zip(bodies, bones, strict=True)]
 
 
 def _find(body: Body, bone: str, is_literal: bool) -> tuple[Limb, bool]:
@@ -134,7 +136,7 @@ def _ends(rig: Skeleton, by_shape: bool) -> Callable[[int], bool]:
 
 def other_limb(armature: bpy.types.Object, limb: Limb) -> Limb | None:
     """Return the limb on the other side, None if there is none."""
-    known = Body(armature).limbs
+    known = Body(armature, limb.bones[-1]).limbs
     for anatomical, candidate in known:
         if _controlling(armature, candidate) != limb:
             continue

@@ -10,7 +10,6 @@ import bpy
 
 from ..blender import animated_values, animation
 from ..blender.access import pose_bones
-from ..blender.errors import ProblemError
 from ..blender.rotation import AXIS_ANGLE, LOCATION, QUATERNION, SCALE, channel_of, floats
 from ..plan import planner
 
@@ -84,9 +83,6 @@ def staged(
         layer: The view layer to evaluate.
         armatures: The armatures to evaluate.
         needed: Other objects to evaluate.
-
-    Raises:
-        ProblemError: If an armature stays hidden.
     """
     watched = {ob for chain in planner.current().chains for ob in chain.watched}
     stage = _Stage(layer, armatures, {*armatures, *needed, *watched})
@@ -96,6 +92,44 @@ def staged(
             yield
     finally:
         stage.give_back()
+
+
+class Shown:
+    """An object that is shown for a while, however it is hidden, and as it was."""
+
+    def __init__(self, ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:
+        """Take how it is."""
+        self._object, self._layer = ob, layer
+        self._is_hidden, self._is_disabled = ob.hide_get(view_layer=layer), ob.hide_viewport
+        self._is_linked = False
+
+    def show(self) -> None:
+        """Show it."""
+        ob = self._object
+        if self._is_hidden:
+            ob.hide_set(False, view_layer=self._layer)
+        if self._is_disabled:
+            ob.hide_viewport = False
+        # Its collections may be hidden or excluded; that of the scene never is.
+        top = _scene_of(self._layer).collection
+        if not ob.visible_get(view_layer=self._layer) and top not in ob.users_collection:
+            top.objects.link(ob)
+            self._is_linked = True
+
+    def give_back(self) -> None:
+        """Restore how it was."""
+        ob = self._object
+        if ob.hide_viewport != self._is_disabled:
+            ob.hide_viewport = self._is_disabled
+        if ob.hide_get(view_layer=self._layer) != self._is_hidden:
+            ob.hide_set(self._is_hidden, view_layer=self._layer)
+        if self._is_linked:
+            _scene_of(self._layer).collection.objects.unlink(ob)
+            self._is_linked = False
+
+
+def _scene_of(layer: bpy.types.ViewLayer) -> bpy.types.Scene:
+    return cast(bpy.types.Scene, layer.id_data)
 
 
 class _Stage:
@@ -108,14 +142,14 @@ class _Stage:
         kept: Collection[bpy.types.Object],
     ) -> None:
         self._layer = layer
+        self._shown = [Shown(ob, layer) for ob in armatures]
         self._selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
         self._costly = [ob for ob in layer.objects if ob not in kept and _can_be_left_out(ob)]
-        self._hidden = {ob: (ob.hide_get(view_layer=layer), ob.hide_viewport) for ob in armatures}
 
     def show(self) -> None:
         """Show the armatures, and disable what costs."""
-        for ob in self._hidden:
-            _show(ob, self._layer)
+        for one in self._shown:
+            one.show()
         for ob in self._costly:
             ob.hide_viewport = True
 
@@ -124,11 +158,8 @@ class _Stage:
         layer = self._layer
         for ob in self._costly:
             ob.hide_viewport = False
-        for ob, (is_hidden, is_disabled) in self._hidden.items():
-            if ob.hide_viewport != is_disabled:
-                ob.hide_viewport = is_disabled
-            if ob.hide_get(view_layer=layer) != is_hidden:
-                ob.hide_set(is_hidden, view_layer=layer)
+        for one in self._shown:
+            one.give_back()
         for ob in self._selected:
             if not ob.select_get(view_layer=layer):
                 ob.select_set(True, view_layer=layer)
@@ -165,18 +196,6 @@ def _can_be_left_out(ob: bpy.types.Object) -> bool:
     if ob.type in CHEAP or ob.mode != "OBJECT" or ob.hide_viewport or not ob.is_editable:
         return False
     return not animation.is_set(ob, "hide_viewport")
-
-
-def _show(ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:
-    if ob.hide_get(view_layer=layer):
-        ob.hide_set(False, view_layer=layer)
-    if ob.hide_viewport:
-        ob.hide_viewport = False
-    if not ob.visible_get(view_layer=layer):
-        raise ProblemError(
-            "“{object}” is not evaluated because its collection is hidden: show the collection",
-            object=ob.name,
-        )
 
 
 class _FkPose:

@@ -31,9 +31,10 @@ def remove_constraints(places: Iterable[tuple[bpy.types.Object, int]], keep_cont
     """
     ordered = sorted(places, key=lambda place: -place[1])
     controls = [control for armature, index in ordered for control in _controls_of(armature, index)]
-    for armature, index in ordered:
-        editing.remove(armature, index)
-    for armature in dict.fromkeys(armature for armature, _ in ordered):
+    armatures = [*dict.fromkeys(armature for armature, _ in ordered)]
+    for armature in armatures:
+        editing.remove(armature, *(index for ob, index in ordered if ob == armature))
+    for armature in armatures:
         for forget in AFTER_REMOVAL:
             forget(armature)
     if not keep_controls:

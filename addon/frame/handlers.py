@@ -32,7 +32,7 @@ from ..blender.updates import (
 from ..plan import dependencies, planner
 from ..plan.planner import Planner
 from ..plan.registry import note_update
-from ..settings import shot_keys
+from ..settings import joining, shot_keys
 from ..settings.overriding import complete_references
 from .early import Coming, Early
 from .solving import Runs
@@ -287,7 +287,8 @@ def before_frame_change(scene: bpy.types.Scene, _unused: object = None) -> None:
 
 @persistent
 def before_depsgraph_update(scene: bpy.types.Scene, _unused: object = None) -> None:
-    """Solve an edit ahead."""
+    """Solve an edit ahead, after what is joined has come along."""
+    _follow_joins(scene)
     _before(scene, is_frame_change=False)
 
 
@@ -354,6 +355,17 @@ def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
     on_invalidate.notify()
     rebuild_poses()
     part(Events).is_undone = True
+
+
+def _follow_joins(scene: bpy.types.Scene) -> None:
+    events = part(Events)
+    plan = events.runs.planner.plan
+    if events.is_inside or (plan is not None and not plan.rigs):
+        return
+    try:
+        joining.follow_joins(graphs_of(scene), events.is_undone)
+    except Exception:
+        report_once("could not keep the constraints of joined armatures")
 
 
 def _keep_shot_keys() -> None:

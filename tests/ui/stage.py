@@ -119,6 +119,22 @@ def prepare_legs() -> None:
         bone.select = bone.name.startswith("Shin")
 
 
+def prepare_join() -> None:
+    """Make two figures with a constraint each, selected in Object Mode, the first one active."""
+    rig = build()
+    other = link(bpy.data.objects.new("Other", rig.data.copy()))
+    other.location.x = 2.0
+    for figure in (rig, other):
+        item = figure.fabrik.constraints.add()
+        item.name, item.bone, item.chain_count = "Arm", "Forearm", 2
+        item.target = make_target()
+        item.target.location.x += figure.location.x
+    bpy.ops.object.select_all(action="DESELECT")
+    other.select_set(True)
+    rig.select_set(True)
+    bpy.context.view_layer.objects.active = rig
+
+
 def prepare_line() -> None:
     """Make a chain of bones and something to hang it on or lead it by, and select both."""
     clear()

@@ -256,3 +256,33 @@ class TestChoosing:
         window.key("Return")
 
         window.until(f"({JOINT}.limit_type, {JOINT}.hinge_axis) == ('HINGE', 'X')")
+
+
+class TestJoining:
+    def test_ctrl_j_takes_constraints_along_and_one_undo_gives_them_back(self, window):
+        window.ask("prepare_join(); remember('stage')")
+        window.settled()
+        figure = "bpy.data.objects['Figure']"
+        window.move(window.ask("seen((0, 0, 1))"))
+
+        window.key("ctrl+j")
+
+        states = f"[(i.bone, i.state) for i in {figure}.fabrik.constraints]"
+        both = [["Forearm", "REACHED"], ["Forearm.001", "REACHED"]]
+        window.until(f"len({figure}.fabrik.constraints) == 2")
+        window.until(f"all(i.state == 'REACHED' for i in {figure}.fabrik.constraints)")
+        assert window.ask(states) == both
+        assert not window.ask("'Other' in bpy.data.objects")
+        window.key("ctrl+z")
+        window.until("'Other' in bpy.data.objects")
+        assert window.ask(f"len({figure}.fabrik.constraints)") == 1
+        assert window.ask("bpy.data.objects['Other'].fabrik.constraints[0].bone") == "Forearm"
+        window.key("ctrl+shift+z")
+        window.until(f"len({figure}.fabrik.constraints) == 2")
+        assert window.ask(states) == both
+        window.key("g")
+        window.until("modal() == 'TRANSFORM_OT_translate'")
+        window.click()
+        window.until("modal() == ''")
+        window.key("ctrl+z")
+        window.until(f"len({figure}.fabrik.constraints) == 2")

@@ -291,8 +291,7 @@ def settle(selection: BakeSelection, afterwards: str, time: float) -> None:
     overridden by a key at ``time``.
     """
     if afterwards == REMOVE:
-        for index in reversed(selection.items):
-            editing.remove(selection.armature, index)
+        editing.remove(selection.armature, *selection.items)
     elif afterwards == DISABLE:
         for index in selection.items:
             _disable(selection.armature, index, time)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import bpy
 
 from ...blender.errors import ProblemError
@@ -59,6 +61,12 @@ def _part_refusal(context: bpy.types.Context) -> str:
     return msg("There is no part: recognize the character first")
 
 
+def _meant_bone(context: bpy.types.Context) -> str:
+    """Return the name of a bone of the character that the user means; empty if there is none."""
+    active = cast(bpy.types.Armature, active_armature(context).data).bones.active
+    return "" if active is None else active.name
+
+
 class CharacterOperator(Working):
     """An operator for a character."""
 
@@ -85,7 +93,7 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Fill the list."""
         armature = active_armature(context)
-        parts, missing, frame = recognize_parts(armature)
+        parts, missing, frame = recognize_parts(armature, _meant_bone(context))
         fill(character_settings(armature), parts)
         self.told = told(evidence_of(armature, inner_joints(armature, parts)))
         store(self.told)
@@ -131,7 +139,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
         is_new = not character.parts
         missing = ""
         if is_new:
-            parts, missing, _ = recognize_parts(armature)
+            parts, missing, _ = recognize_parts(armature, _meant_bone(context))
             fill(character, parts)
         options = Options(self.controls, self.poles, self.hinges, self.animation)
         try:

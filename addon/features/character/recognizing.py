@@ -10,9 +10,9 @@ import bpy
 from fabrik_solver.motion.anatomy import Anatomy, Limb, words_of
 
 from ...blender.access import pose_bones
-from ...blender.character import Character, character_of, missing_parts, stiff_limbs
-from ...blender.errors import ProblemError
-from ...blender.messages import msg
+from ...blender.character import Character, character_of, figures, missing_parts, stiff_limbs
+from ...blender.errors import ProblemError, listed
+from ...blender.messages import joined, msg
 from ...blender.rigify import SWITCH, fk_joint, original_bones
 from ...editing.known_limbs import Body
 from ...editing.known_limbs import Limb as FoundLimb
@@ -45,8 +45,13 @@ class Recognition(NamedTuple):
     frame: float | None = None
 
 
-def recognize_parts(armature: bpy.types.Object) -> Recognition:
+def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
     """Recognize the parts of a character.
+
+    Args:
+        armature: The armature object.
+        bone: A bone of the character, if there may be several in the armature. If it is none of
+            theirs, the first is taken.
 
     Raises:
         ProblemError: If there are none.
@@ -54,7 +59,10 @@ def recognize_parts(armature: bpy.types.Object) -> Recognition:
     generated = [part for part, _ in generated_limbs(armature)]
     if generated:
         return Recognition(generated)
-    character = character_of(armature)
+    tops = figures(armature)
+    own = {bone, *_above(armature, bone)}
+    top = next((one for one in tops if one in own), next(iter(tops), ""))
+    character = character_of(armature, bone=top)
     parts = _anatomical_parts(character)
     if not parts:
         raise ProblemError(
@@ -65,7 +73,21 @@ def recognize_parts(armature: bpy.types.Object) -> Recognition:
                 armature=armature.name,
             )
         )
-    return Recognition(parts, missing_parts(character), character.frame)
+    others = [one for one in tops if one != top]
+    notes = [missing_parts(character), _told(others) if others else ""]
+    return Recognition(parts, joined(". ", [*filter(None, notes)]), character.frame)
+
+
+def _above(armature: bpy.types.Object, bone: str) -> list[str]:
+    bones = pose_bones(armature)
+    return [one.name for one in bones[bone].parent_recursive] if bone in bones else []
+
+
+def _told(others: Sequence[str]) -> str:
+    return msg(
+        "Left out are the figures below {bones}: make a bone of one active to recognize that",
+        bones=listed(others),
+    )
 
 
 def fill(character: FabrikCharacter, parts: Sequence[RecognizedPart]) -> None:

@@ -49,18 +49,16 @@ def remove(armature: bpy.types.Object, keep_controls: bool = False) -> int:
         settings(controls).is_control = True  # Files of earlier versions do not have it.
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
     with staged(layer, [*edited]) if edited else nullcontext():
-        count = 0
+        found = [index_of(armature, part) for part in character.parts]
+        indices = {index for index in found if index is not None}
+        editing.remove(armature, *indices)
         for part in character.parts:
-            index = index_of(armature, part)
-            if index is not None:
-                editing.remove(armature, index)
-                count += 1
             _forget_part(armature, part)
         _forget_rest(armature)
         if not keep_controls:
             remove_unused(ends)
         editing.changed(armature)
-    return count
+    return len(indices)
 
 
 def forget_removed(armature: bpy.types.Object) -> None:

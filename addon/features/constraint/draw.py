@@ -57,8 +57,8 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     _draw_list(layout, armature)
     if names := lost(armature):
         text = msg(
-            "Keys or drivers of {names} have no effect, as the linked file no longer has it: add "
-            "it there again, or delete them here",
+            "Keys or drivers have no effect, as the linked file no longer has {names}: add what is "
+            "missing there again, or delete the keys and drivers here",
             names=listed(names),
         )
         draw_sentence(layout, context, text)

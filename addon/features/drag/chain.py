@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import bpy
@@ -16,7 +17,7 @@ from fabrik_solver import (
     point_in,
     pose_in_world,
 )
-from fabrik_solver.core.vectors import IDENTITY, ORIGIN, Vec, add, orthonormalize
+from fabrik_solver.core.vectors import IDENTITY, ORIGIN, Mat3, Quat, Vec, add, orthonormalize
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
@@ -145,8 +146,29 @@ class ChainDrag:
             raise ProblemError("Too far away (single precision overflows): drag less far") from None
         if len(self.bones) > 1:  # A single bone only points at the mouse.
             self.state = posture.state
-        for rotation, turn in zip(self._rotations.values(), posture.rotations, strict=True):
-            rotation.write(turn)
+        self._turns = dict(zip(self.bones, posture.rotations, strict=True))
+        for bone, rotation in self._rotations.items():
+            rotation.write(self._turns[bone])
+
+    def turn_with(
+        self,
+        other: ChainDrag,
+        pairs: Mapping[int, tuple[int, Mat3]],
+        turned: Callable[[Mat3, tuple[Quat, Quat], Quat], Quat],
+    ) -> None:
+        """Rotate the bones as another drag has rotated those of the other side.
+
+        Args:
+            other: The other drag, which has moved.
+            pairs: By bone of the other drag: the bone, and the reflection to its rest axes.
+            turned: Returns the rotation of a bone, given the reflection, what it and the other one
+                were at the start, and what the other one is.
+        """
+        self.state = other.state
+        for bone, (own, axes) in pairs.items():
+            rotation = self._rotations[own]
+            starts = other._rotations[bone].turn, rotation.turn
+            rotation.write(turned(axes, starts, other._turns[bone]))
 
     def confirm(self) -> str:
         """Keep the pose, and key it if auto-keying is on; return a note, which is empty here.

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from math import dist
-from typing import Protocol, runtime_checkable
 
 import bpy
-
-from fabrik_solver.core.vectors import Mat3, Vec
 
 from ...blender.errors import ProblemError
 from ...blender.messages import msg, recalled
@@ -24,72 +21,16 @@ from ...plan.chain_plan import ChainPlan
 from ...plan.planner import chains_in
 from ...settings.properties import settings
 from .chain import ChainDrag
+from .mirrored import MirroredDrag, OtherSide, flipped, other_side
+from .protocol import Drag, PinningDrag
 from .target import TargetDrag
 
+__all__ = ["WAYS", "Drag", "PinningDrag", "begin", "shortfall"]
 
-class Drag(Protocol):
-    """A drag of a bone.
-
-    Attributes:
-        place: Location of the dragged point at the start of the drag, in world space.
-        axes: Unit axes of what is dragged in world space, in columns.
-        name: Name of what is dragged.
-        tip_start: Location of what follows at the start of the drag, in world space.
-    """
-
-    place: Vec
-    axes: Mat3
-    name: str
-    tip_start: Vec
-
-    @property
-    def state(self) -> str:
-        """The state of what follows."""
-        ...
-
-    def move_by(self, displacement: Vec) -> None:
-        """Drag in world space, relative to the start of the drag."""
-        ...
-
-    def confirm(self) -> str:
-        """Keep the pose, and key it if auto-keying is on; return a note for the user."""
-        ...
-
-    def tip(self) -> Vec:
-        """Return the evaluated location of what follows, in world space."""
-        ...
-
-    def cancel(self) -> None:
-        """Restore the values of the start of the drag."""
-        ...
-
-
-@runtime_checkable
-class PinningDrag(Protocol):
-    """A drag that can pin what is dragged."""
-
-    def next_pin(self) -> None:
-        """Pin the dragged bone in the next way, or free it."""
-        ...
-
-
-@runtime_checkable
-class FollowingDrag(Protocol):
-    """A drag that costs less while the mouse moves, if what is dragged may lag a little then."""
-
-    def follow(self, displacement: Vec) -> None:
-        """Drag in world space, relative to the start of the drag, nearly there."""
-        ...
-
-    def settle(self) -> None:
-        """Drag the rest of the way."""
-        ...
-
-
-WAYS: list[Callable[[bpy.types.Object, str, bool], Drag | None]] = []
+WAYS: list[Callable[[bpy.types.Object, str, bool, OtherSide | None], Drag | None]] = []
 """Other ways to drag a bone of an armature, which features add; each may leave it to the next.
 
-The last argument is whether the user has asked for the whole body.
+The last arguments are whether the user has asked for the whole body, and the other side.
 """
 
 WHY_SHORT = {
@@ -119,7 +60,7 @@ def begin(
     If an active constraint poses it, or it is the hand at the tip of its chain, the target of the
     constraint moves; of several constraints, that with the nearest tip, then the active one.
     Otherwise its parents follow in FK, up to the topmost selected one or the first one that a
-    constraint poses.
+    constraint poses. With Blender's X-Axis Mirror, the bone on the other side is dragged as well.
 
     Args:
         armature: The armature object, in Pose Mode.
@@ -135,33 +76,79 @@ def begin(
         raise ProblemError(problem)
     depsgraph = bpy.context.evaluated_depsgraph_get()
     planner.discard_if_outdated()
-    rig = skeleton_of(armature)
-    if bone not in rig.index:
-        raise ProblemError(
-            "There is no bone “{name}” in “{object}”: choose another bone",
-            name=bone,
-            object=armature.name,
-        )
-    refuse_held(Point(armature, rig, rig.index[bone]))
-    chains = [chain for chain in chains_in(armature) if is_on(chain)]
-    chain = _posing(chains, rig.index[bone])
-    if chain is None and not as_fk:
-        chain = _carrying(chains, rig.index[bone])
-    if chain is not None and chain.target is not None and _is_tip(chain, rig.index[bone]):
-        refuse_held(chain.target)
+    one = _Dragged(depsgraph, armature, bone, as_fk)
+    side = other_side(armature, bone)
     for way in () if as_fk else WAYS:
-        dragged = way(armature, bone, whole_body)
+        dragged = way(armature, bone, whole_body, side)
         if dragged is not None:
             return dragged
-    if chain is None:
-        posed = {i for other in chains if not _problem(other) for i in other.bones}
-        return ChainDrag(depsgraph, armature, _free_chain(rig, bone, posed, selected))
-    problem = _problem(chain)
-    if problem or chain.target is None:
-        raise ProblemError(
-            problem or msg("“{chain}” has no target to drag: drag another bone", chain=chain.name)
-        )
-    return TargetDrag(depsgraph, chain, chain.target)
+    first = one.alone(selected, side is not None)
+    if side is None:
+        return first
+    try:
+        other = _Dragged(depsgraph, armature, side.bone, as_fk)
+        second = other.alone([flipped(armature, name) for name in selected], True)
+    except ProblemError as problem:
+        return MirroredDrag(armature, first, None, side, str(problem))
+    if isinstance(first, TargetDrag) and first.moves_same(second):
+        return first
+    return MirroredDrag(armature, first, second, side)
+
+
+class _Dragged:
+    """A bone that is to be dragged, with the constraint that poses it."""
+
+    def __init__(
+        self, depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone: str, as_fk: bool
+    ) -> None:
+        """Find the constraint.
+
+        Raises:
+            ProblemError: If there is no such bone, or it is held.
+        """
+        self._depsgraph, self._armature, self._bone = depsgraph, armature, bone
+        rig = skeleton_of(armature)
+        if bone not in rig.index:
+            raise ProblemError(
+                "There is no bone “{name}” in “{object}”: choose another bone",
+                name=bone,
+                object=armature.name,
+            )
+        index = rig.index[bone]
+        refuse_held(Point(armature, rig, index))
+        self._chains = [chain for chain in chains_in(armature) if is_on(chain)]
+        chain = _posing(self._chains, index)
+        if chain is None and not as_fk:
+            chain = _carrying(self._chains, index)
+        self._chain = chain
+        if chain is not None and chain.target is not None and _is_tip(chain, index):
+            refuse_held(chain.target)
+
+    def alone(self, selected: Collection[str], is_sided: bool) -> Drag:
+        """Start dragging it without the whole body.
+
+        Args:
+            selected: The selected bones of the armature.
+            is_sided: Whether bones in the middle stay, as they belong to the other side as well.
+
+        Raises:
+            ProblemError: If it cannot be dragged.
+        """
+        rig, chain = skeleton_of(self._armature), self._chain
+        if chain is None:
+            posed = {i for other in self._chains if not _problem(other) for i in other.bones}
+            bones = _free_chain(rig, self._bone, posed, selected)
+            if is_sided:
+                middle = [bone for bone in bones if not flipped(self._armature, rig.names[bone])]
+                bones = bones[bones.index(middle[-1]) + 1 :] if middle else bones
+            return ChainDrag(self._depsgraph, self._armature, bones)
+        problem = _problem(chain)
+        if problem or chain.target is None:
+            raise ProblemError(
+                problem
+                or msg("“{chain}” has no target to drag: drag another bone", chain=chain.name)
+            )
+        return TargetDrag(self._depsgraph, chain, chain.target)
 
 
 def _problem(chain: ChainPlan) -> str:

@@ -15,8 +15,8 @@ from ...blender.errors import listed
 from ...blender.messages import Message, joined, msg
 from ...ui.wording import length_text
 from .displacement import Lock, Typed, locked, on_grid, pressed, projected, stepped
-from .drag import Drag, FollowingDrag
 from .pointer import Pointer
+from .protocol import Drag, FollowingDrag
 from .snapping import seen_point
 
 AXES = ("X", "Y", "Z")

@@ -152,6 +152,10 @@ class TargetDrag:
         armature = self._chain.rig.object.evaluated_get(depsgraph)
         return vector(armature.matrix_world @ self._chain.posed_tip(pose_bones(armature)))
 
+    def moves_same(self, other: object) -> bool:
+        """Return whether another drag moves the same target."""
+        return isinstance(other, TargetDrag) and other._owner == self._owner
+
     def cancel(self) -> None:
         """Restore the location of the start of the drag."""
         self._owner.location = self._start

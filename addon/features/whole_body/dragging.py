@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import dist
 
 import bpy
@@ -20,6 +21,7 @@ from fabrik_solver.core.vectors import (
     quat_inverse,
     quat_of,
     quat_product,
+    sub,
 )
 from fabrik_solver.core.whole_body import (
     DRAGGED,
@@ -36,6 +38,7 @@ from ...blender.keying import auto_key
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of
 from ...editing.playing import updated
 from ...editing.switching import limbs_to_fk, restore_switch
+from ..drag.mirrored import OtherSide
 from .balancing import added, loads_of, support_of
 from .body import EXACT, Load, Wanted, response_of, root_of
 from .carriers import Carriers
@@ -83,22 +86,33 @@ class WholeBodyDrag:
     """
 
     def __init__(
-        self, depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone: str
+        self,
+        depsgraph: bpy.types.Depsgraph,
+        armature: bpy.types.Object,
+        bone: str,
+        side: OtherSide | None = None,
     ) -> None:
         """Start dragging a bone.
+
+        Args:
+            depsgraph: The evaluated depsgraph.
+            armature: The armature object.
+            bone: The bone.
+            side: The bone on the other side that is dragged as well, mirrored.
 
         Raises:
             ProblemError: If it cannot be dragged.
         """
-        self.object, self.name = armature, bone
+        self.object, self.name, self._side = armature, bone, side
+        names = self._names = [bone] if side is None else [bone, side.bone]
         self._switched = limbs_to_fk(armature)
         try:
             self._read(updated() if self._switched else depsgraph)
         except ProblemError:
             self._restore_switches()
             raise
-        self._pin_kind = pin_kind(armature, bone)
-        self._placed = DraggedPlace(armature, bone)
+        self._pin_kinds = [pin_kind(armature, name) for name in names]
+        self._placed = [DraggedPlace(armature, name) for name in names]
         self._displacement = ORIGIN
         self._is_lagging = False
         self.state = "REACHED"
@@ -114,9 +128,11 @@ class WholeBodyDrag:
         roles = self._roles = roles_of(armature, evaluated)
         carriers = self._carriers = Carriers(rig, evaluated)
         chains = posed_chains(depsgraph, armature)
-        self._bone = meant_bone(armature, roles, carriers, chains, self.name)
-        pins = pins_in(armature, roles, carriers, chains, self._bone)
-        root = root_of(carriers, roles, [self._bone, *(pin.bone for pin in pins)])
+        meant = [meant_bone(armature, roles, carriers, chains, name) for name in self._names]
+        self._bones = [*dict.fromkeys(meant)]
+        self._bone = self._bones[0]
+        pins = pins_in(armature, roles, carriers, chains, self._bones)
+        root = root_of(carriers, roles, [*self._bones, *(pin.bone for pin in pins)])
         self._pins = [pin for pin in pins if carriers.carries(root, pin.bone)]
         chains = [chain for chain in chains if carriers.carries(root, chain.bones[-1])]
         self._limbs = driven_limbs(depsgraph, armature, chains, rig.below({root}))
@@ -133,7 +149,7 @@ class WholeBodyDrag:
             carriers,
             root,
             [
-                self._bone,
+                *self._bones,
                 *(pin.bone for pin in self._pins),
                 *(chain.bones[-1] for chain in chains),
             ],
@@ -148,7 +164,7 @@ class WholeBodyDrag:
                 bone=rig.names[root],
                 constraint=holder,
             )
-        is_held = any(pin.bone != self._bone for pin in self._pins)
+        is_held = any(pin.bone not in self._bones for pin in self._pins)
         is_free = is_held or bool(self._limbs) or self._bone == root
         is_balanced = body_settings(armature).use_balance
         self._body = self._posed.solver(is_free, self._loads(evaluated) if is_balanced else {})
@@ -161,12 +177,12 @@ class WholeBodyDrag:
                 object=armature.name,
             ) from None
         self._turn = quat_of(orthonormalize(self._world[0]) or IDENTITY)
-        self._start = self._posed.point_of(self._bone)
-        self._end = self._posed.in_bone(self._bone, self._start)
-        self.place = self.tip_start = point_in(self._world, self._start)
+        self._starts = [self._posed.point_of(bone) for bone in self._bones]
+        self._end = self._posed.in_bone(self._bone, self._starts[0])
+        self.place = self.tip_start = point_in(self._world, self._starts[0])
         bone_axes = matrix3(evaluated.matrix_world @ pose_bones(evaluated)[self._bone].matrix)
         self.axes = orthonormalize(bone_axes) or IDENTITY
-        names = [rig.names[pin.bone] for pin in self._pins if pin.bone != self._bone]
+        names = [rig.names[pin.bone] for pin in self._pins if pin.bone not in self._bones]
         self._support = None
         if is_balanced:
             self._support = support_of(pose_bones(evaluated), names, self._roles.up)
@@ -186,18 +202,30 @@ class WholeBodyDrag:
     def _hold(self) -> None:
         """Take what is pinned and else wanted."""
         self._held = self._goals()
-        self._response = response_of([self._dragged_to(self._start), *self._held])
+        self._response = response_of([*self._dragged_to(self._starts), *self._held])
 
-    def _dragged_to(self, there: Vec) -> Wanted:
-        joint = self._posed.joint_of(self._bone)
-        return Wanted(self._bone, WholeBodyGoal(joint, self._start, DRAGGED, location=there))
+    def _dragged_to(self, places: Sequence[Vec]) -> list[Wanted]:
+        return [
+            Wanted(bone, WholeBodyGoal(self._posed.joint_of(bone), start, DRAGGED, location=there))
+            for bone, start, there in zip(self._bones, self._starts, places, strict=True)
+        ]
+
+    def _places(self, displacement: Vec) -> list[Vec]:
+        """Return where the dragged points are to be, in the space of the armature."""
+        there = add(self._starts[0], mat_apply(self._to_armature, displacement))
+        places = [there]
+        if self._side is not None:
+            places += [
+                self._side.place(self._starts[0], start, there) for start in self._starts[1:]
+            ]
+        return places
 
     def _goals(self) -> list[Wanted]:
         """Return all goals but the dragged one, which do not change during the drag."""
         posed, roles = self._posed, self._roles
         wanted: list[Wanted] = []
         for pin in self._pins:
-            is_dragged = pin.bone == self._bone
+            is_dragged = pin.bone in self._bones
             if is_dragged and not pin.is_oriented:
                 continue
             point = posed.point_of(pin.bone)
@@ -216,8 +244,8 @@ class WholeBodyDrag:
         goals = {one.bone for one in wanted if one.goal.rotation is not None}
         if roles.head in index and index[roles.head] not in goals:
             wanted.append(self._soft(index[roles.head], FULL, GAZE))
-        own = posed.rig.names[self._bone]
-        if roles.chest in index and own in (roles.hips, *roles.feet):
+        own = {posed.rig.names[bone] for bone in self._bones}
+        if roles.chest in index and not own.isdisjoint((roles.hips, *roles.feet)):
             x, y, z = roles.up
             level = (1.0 - x * x, 1.0 - y * y, 1.0 - z * z)
             wanted.append(self._soft(index[roles.chest], level, UPRIGHT))
@@ -225,7 +253,7 @@ class WholeBodyDrag:
 
     def _targets(self, pinned: set[int]) -> list[Wanted]:
         """Return the goals of limbs that constraints pose, unless they are pinned or dragged."""
-        posed, taken = self._posed, {*pinned, self._bone}
+        posed, taken = self._posed, {*pinned, *self._bones}
         wanted: list[Wanted] = []
         for limb in self._limbs:
             chain = limb.chain
@@ -252,7 +280,7 @@ class WholeBodyDrag:
 
     def _independent(self) -> list[DrivenLimb]:
         """Return the limbs that nothing else hangs on: their targets stay, also out of reach."""
-        wanted = [self._bone, *(one.bone for one in self._held if one.goal.rank != SOFT)]
+        wanted = [*self._bones, *(one.bone for one in self._held if one.goal.rank != SOFT)]
         staying: list[DrivenLimb] = []
         for limb in self._limbs:
             last = limb.chain.bones[-1]
@@ -260,7 +288,7 @@ class WholeBodyDrag:
             hanging = [i for i in (*wanted, *others) if i != last]
             lines = [self._carriers.up(bone) for bone in hanging]
             is_used = any(not {*limb.chain.bones}.isdisjoint(line) for line in lines)
-            if not is_used and self._bone != last:
+            if not is_used and last not in self._bones:
                 staying.append(limb)
         return staying
 
@@ -305,11 +333,11 @@ class WholeBodyDrag:
             self._restore()
             return
         posed = self._posed
-        there = add(self._start, mat_apply(self._to_armature, displacement))
+        dragged = self._dragged_to(self._places(displacement))
         try:
             pose = posed.pose(
                 self._body,
-                [self._dragged_to(there), *self._held],
+                [*dragged, *self._held],
                 self._support,
                 self._write,
                 self._response,
@@ -318,14 +346,24 @@ class WholeBodyDrag:
         except (ValueError, ArithmeticError):
             self._hold()  # What was learned there may be infinite.
             raise ProblemError("Too far away (single precision overflows): drag less far") from None
-        self.state = "REACHED" if pose.misses[0] <= REACHED * posed.size else "OUT_OF_REACH"
+        missed = max(pose.misses[: len(dragged)])
+        self.state = "REACHED" if missed <= REACHED * posed.size else "OUT_OF_REACH"
 
     def _write(self, pose: WholeBodyPose) -> None:
         """Write a pose to the channels of bones, targets and poles."""
         self._posed.write(pose, self._not_written)
         for limb in self._limbs:
             self._move(limb, pose)
-        self._placed.move_by(self._displacement)
+        self._move_pins(self._displacement)
+
+    def _move_pins(self, displacement: Vec) -> None:
+        """Let the places of the pins of what is dragged go along, in world space."""
+        now = [
+            mat_apply(self._world[0], sub(there, start))
+            for there, start in zip(self._places(displacement), self._starts, strict=True)
+        ]
+        for placed, way in zip(self._placed, [displacement, *now[1:]], strict=False):
+            placed.move_by(way)
 
     def _move(self, limb: DrivenLimb, pose: WholeBodyPose) -> None:
         """Move the target and the pole of a limb to where they give a pose."""
@@ -354,7 +392,8 @@ class WholeBodyDrag:
             ProblemError: If it could not be keyed; the pose is kept.
         """
         self.settle()
-        self._placed.key()
+        for placed in self._placed:
+            placed.key()
         keyed = self._keyed()
         for owner, name in self._posed.channels(keyed - self._not_written):
             auto_key(owner, name)
@@ -368,12 +407,12 @@ class WholeBodyDrag:
     def _keyed(self) -> set[int]:
         """Return the bones that auto-keying keys."""
         posed, keying = self._posed, body_settings(self.object).keying
+        own = {posed.joints[posed.joint_of(bone)] for bone in self._bones}
         if keying == BONE:
-            return {posed.joints[posed.joint_of(self._bone)]}
+            return own
         if keying == BODY_PART:
-            own = posed.joints[posed.joint_of(self._bone)]
-            part = self._part(own)
-            return {own} | {bone for bone in posed.bones if part and self._part(bone) == part}
+            wanted = {self._part(bone) for bone in own} - {""}
+            return own | {bone for bone in posed.bones if self._part(bone) in wanted}
         return {*posed.bones}
 
     def _part(self, bone: int) -> str:
@@ -390,18 +429,21 @@ class WholeBodyDrag:
 
     def next_pin(self) -> None:
         """Pin the dragged bone: its location, then its rotation too, then nothing."""
-        set_pin(self.object, self.name, AFTER[pin_kind(self.object, self.name)])
-        others = [pin for pin in self._pins if pin.bone != self._bone]
-        kind = pin_kind(self.object, self.name)
-        self._pins = others if kind == NONE else [*others, Pin(self._bone, kind == BOTH)]
+        kind = AFTER[pin_kind(self.object, self.name)]
+        for name in self._names:
+            set_pin(self.object, name, kind)
+        self._pins = [pin for pin in self._pins if pin.bone not in self._bones]
+        if kind != NONE:
+            self._pins += [Pin(bone, kind == BOTH) for bone in self._bones]
         self._hold()
         self.move_by(self._displacement)
 
     def cancel(self) -> None:
-        """Restore the FK pose of the start of the drag, and the pin of the bone."""
-        if pin_kind(self.object, self.name) != self._pin_kind:
-            set_pin(self.object, self.name, self._pin_kind)
-        self._placed.restore()
+        """Restore the FK pose of the start of the drag, and the pins of what was dragged."""
+        for name, kind, placed in zip(self._names, self._pin_kinds, self._placed, strict=True):
+            if pin_kind(self.object, name) != kind:
+                set_pin(self.object, name, kind)
+            placed.restore()
         self._restore()
         self._restore_switches()
 
@@ -412,7 +454,8 @@ class WholeBodyDrag:
     def _restore(self) -> None:
         self.state = "REACHED"
         self._posed.restore()
-        self._placed.move_by(ORIGIN)
+        for placed in self._placed:
+            placed.move_by(ORIGIN)
         for limb in self._limbs:
             for control in limb.controls:
                 control.restore()

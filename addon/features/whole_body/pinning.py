@@ -67,9 +67,9 @@ def pins_in(
     roles: Roles,
     carriers: Carriers,
     chains: Sequence[PosedChain],
-    dragged: int,
+    dragged: Sequence[int],
 ) -> list[Pin]:
-    """Return what is pinned; if nothing else than the dragged bone is, the feet that stand."""
+    """Return what is pinned; if nothing but dragged bones is, the feet that stand."""
     index = carriers.rig.index
     pins = [
         Pin(
@@ -81,9 +81,9 @@ def pins_in(
         for pin in pins_of(armature)
         if (name := pinned_bone(armature, pin))
     ]
-    if all(pin.bone == dragged for pin in pins):
+    if all(pin.bone in dragged for pin in pins):
         feet = [index[name] for name in standing_feet(armature, roles)]
-        pins += [Pin(foot, True) for foot in feet if foot != dragged]
+        pins += [Pin(foot, True) for foot in feet if foot not in dragged]
     return pins
 
 

@@ -8,6 +8,7 @@ from ...blender.character import recognizing_once
 from ...blender.errors import ProblemError
 from ...blender.refusals import rest_problem
 from ...blender.skeleton import skeleton_of
+from ..drag.mirrored import OtherSide
 from .body import root_of
 from .carriers import Carriers
 from .dragging import WholeBodyDrag
@@ -17,8 +18,12 @@ from .settings import pinned_bone, pins_of
 from .targets import posed_chains
 
 
-def begin(armature: bpy.types.Object, bone: str, whole_body: bool) -> WholeBodyDrag | None:
+def begin(
+    armature: bpy.types.Object, bone: str, whole_body: bool, side: OtherSide | None = None
+) -> WholeBodyDrag | None:
     """Start dragging a bone with the whole body, if bones are pinned or it is asked for.
+
+    That on the other side is dragged as well, if there is one.
 
     Raises:
         ProblemError: If it cannot be dragged.
@@ -32,7 +37,9 @@ def begin(armature: bpy.types.Object, bone: str, whole_body: bool) -> WholeBodyD
     with recognizing_once():
         if not _is_of_body(depsgraph, armature, bone):
             return None
-        return WholeBodyDrag(depsgraph, armature, bone)
+        if side is not None and not _is_of_body(depsgraph, armature, side.bone):
+            side = None
+        return WholeBodyDrag(depsgraph, armature, bone, side)
 
 
 def _is_of_body(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone: str) -> bool:

@@ -195,22 +195,31 @@ def test_what_is_no_character_is_refused() -> None:
 
 
 @pytest.mark.parametrize("controls", ["EMPTY", "BONE", "ARMATURE"])
-@pytest.mark.parametrize("hiding", ["hide_set", "hide_viewport"])
+@pytest.mark.parametrize("hiding", ["hide_set", "hide_viewport", "collection"])
 def test_a_hidden_armature_is_set_up_and_stays_hidden(hiding: str, controls: str) -> None:
     rig = make_human(keyed=True)
     before, names = shown(rig), rig.pose.bones.keys()
     activate(rig)
+    away = bpy.data.collections.new("Away")
     if hiding == "hide_set":
         rig.hide_set(True)
-    else:
+    elif hiding == "hide_viewport":
         rig.hide_viewport = True
+    else:
+        bpy.context.scene.collection.children.link(away)
+        away.objects.link(rig)
+        bpy.context.scene.collection.objects.unlink(rig)
+        away.hide_viewport = True
     assert bpy.ops.fabrik.character_set_up(controls=controls) == {"FINISHED"}
     assert all(part.key for part in character_settings(rig).parts)
-    assert (rig.hide_get(), rig.hide_viewport) == (hiding == "hide_set", hiding != "hide_set")
-    rig.hide_viewport = False
+    was = hiding == "hide_set", hiding == "hide_viewport"
+    assert (rig.hide_get(), rig.hide_viewport) == was
+    assert len(rig.users_collection) == 1
+    rig.hide_viewport = away.hide_viewport = False
     rig.hide_set(False)
     assert apart(before, [frame[: len(names)] for frame in shown(rig)]) < 2e-5
     rig.hide_viewport = hiding == "hide_viewport"
+    away.hide_viewport = hiding == "collection"
     assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
     assert not rig.fabrik.constraints and rig.pose.bones.keys() == names
 

@@ -238,8 +238,8 @@ def test_an_arm_moves_before_the_trunk(body: Any) -> None:
 
 def solved(drag: WholeBodyDrag, way: Vector) -> WholeBodyPose:
     """Return the solver's pose of a drag by a way in the space of the armature."""
-    there = drag._dragged_to(tuple(Vector(drag._start) + way))
-    return drag._body.solve([one.goal for one in (there, *drag._held)])
+    there = drag._dragged_to([tuple(Vector(drag._starts[0]) + way)])
+    return drag._body.solve([one.goal for one in (*there, *drag._held)])
 
 
 @pytest.mark.parametrize("kind", ("cmu", "kaykit"))

@@ -1,0 +1,201 @@
+"""Blender's X-Axis Mirror: the bone on the other side is dragged as well."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import bpy
+
+from fabrik_solver import inverse, point_in
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Mat3,
+    Quat,
+    Vec,
+    add,
+    mat_apply,
+    mat_product,
+    mat_transposed,
+    quat_inverse,
+    quat_product,
+    sub,
+)
+
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
+from ...blender.messages import msg
+from ...blender.skeleton import matrix3, matrix_frame
+from .chain import ChainDrag
+from .protocol import Drag
+
+REFLECTION: Mat3 = (-1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+"""Swaps the sides, in the space of the armature."""
+
+
+class OtherSide:
+    """The bone on the other side, if Blender's pose option X-Axis Mirror is enabled.
+
+    Attributes:
+        bone: Its name.
+        is_relative: Whether it keeps what it differs by from its mirror image at the start.
+    """
+
+    def __init__(self, armature: bpy.types.Object, bone: str) -> None:
+        self.bone = bone
+        self.is_relative = cast("bpy.types.Pose", armature.pose).use_mirror_relative
+
+    def place(self, start: Vec, own_start: Vec, there: Vec) -> Vec:
+        """Return where a point is to be, in the space of the armature.
+
+        Args:
+            start: Where the point of the dragged bone was at the start.
+            own_start: Where the point itself was.
+            there: Where that of the dragged bone is.
+        """
+        if self.is_relative:
+            return add(own_start, mat_apply(REFLECTION, sub(there, start)))
+        return mat_apply(REFLECTION, there)
+
+    def turn(self, axes: Mat3, starts: tuple[Quat, Quat], now: Quat) -> Quat:
+        """Return how a bone is to be rotated in its rest axes.
+
+        Args:
+            axes: The reflection from the rest axes of the bone on the dragged side to its own.
+            starts: The rotation of that bone at the start, and its own.
+            now: The rotation of that bone.
+        """
+        turned = _reflected(axes, now)
+        if not self.is_relative:
+            return turned
+        way = quat_product(turned, quat_inverse(_reflected(axes, starts[0])))
+        return quat_product(way, starts[1])
+
+
+def _reflected(axes: Mat3, q: Quat) -> Quat:
+    """Return a rotation as seen in a mirror, which reverses its sense."""
+    w, x, y, z = q
+    x, y, z = mat_apply(axes, (x, y, z))
+    return w, -x, -y, -z
+
+
+def other_side(armature: bpy.types.Object, bone: str) -> OtherSide | None:
+    """Return the bone to drag along with another one; None if there is none, or it is not asked."""
+    if not cast("bpy.types.Pose", armature.pose).use_mirror_x:
+        return None
+    name = flipped(armature, bone)
+    return OtherSide(armature, name) if name else None
+
+
+def flipped(armature: bpy.types.Object, bone: str) -> str:
+    """Return the name of the bone on the other side; empty if there is none."""
+    name = bpy.utils.flip_name(bone)
+    return name if name != bone and name in pose_bones(armature) else ""
+
+
+class MirroredDrag:
+    """A drag of a bone and of that on the other side.
+
+    Attributes:
+        place: That of the first drag, as are all others.
+        axes: See `place`.
+        name: See `place`.
+        tip_start: See `place`.
+    """
+
+    def __init__(
+        self,
+        armature: bpy.types.Object,
+        first: Drag,
+        second: Drag | None,
+        side: OtherSide,
+        problem: str = "",
+    ) -> None:
+        """Combine two drags.
+
+        Args:
+            armature: The armature object.
+            first: The drag of the bone.
+            second: That of the bone on the other side; None if that cannot be dragged.
+            side: The other side.
+            problem: Why it cannot be dragged.
+
+        Raises:
+            ProblemError: If the armature has no size.
+        """
+        self._problem = problem
+        self._first, self._second, self._side = first, second, side
+        self.place, self.axes = first.place, first.axes
+        self.name, self.tip_start = first.name, first.tip_start
+        self._world = matrix_frame(armature.matrix_world)
+        try:
+            self._to_armature = inverse(self._world)
+        except ValueError:
+            raise ProblemError(
+                "“{object}” has zero scale or an invalid transform: change its scale",
+                object=armature.name,
+            ) from None
+        self._pairs = _pairs(armature, first, second)
+
+    @property
+    def state(self) -> str:
+        """The state of the first drag."""
+        return self._first.state
+
+    def move_by(self, displacement: Vec) -> None:
+        """Drag in world space, the other side mirrored at the YZ plane of the armature."""
+        first, second = self._first, self._second
+        first.move_by(displacement)
+        if second is None:
+            return
+        if displacement == ORIGIN:
+            second.move_by(ORIGIN)
+        elif self._pairs and isinstance(first, ChainDrag) and isinstance(second, ChainDrag):
+            second.turn_with(first, self._pairs, self._side.turn)
+        else:
+            start, own, there = (
+                point_in(self._to_armature, place)
+                for place in (self.place, second.place, add(self.place, displacement))
+            )
+            goal = point_in(self._world, self._side.place(start, own, there))
+            second.move_by(sub(goal, second.place))
+
+    def confirm(self) -> str:
+        """Keep both poses, and key them if auto-keying is on; return a note for the user."""
+        note = self._first.confirm()
+        if self._second is not None:
+            return self._second.confirm() or note
+        return note or msg(
+            "“{bone}” on the other side cannot follow: {problem}",
+            bone=self._side.bone,
+            problem=self._problem,
+        )
+
+    def tip(self) -> Vec:
+        """Return the evaluated location of what follows the first one, in world space."""
+        return self._first.tip()
+
+    def cancel(self) -> None:
+        """Restore the values of the start of the drag."""
+        self._first.cancel()
+        if self._second is not None:
+            self._second.cancel()
+
+
+def _pairs(
+    armature: bpy.types.Object, first: Drag, second: Drag | None
+) -> dict[int, tuple[int, Mat3]]:
+    """Return the bone on the other side of each bone of two drags in FK, and the reflection to it.
+
+    Nothing is returned if these are not bone by bone those of the two sides.
+    """
+    if not (isinstance(first, ChainDrag) and isinstance(second, ChainDrag)):
+        return {}
+    rig = first.rig
+    names = [rig.names[bone] for bone in first.bones]
+    if [flipped(armature, name) for name in names] != [rig.names[i] for i in second.bones]:
+        return {}
+    pairs: dict[int, tuple[int, Mat3]] = {}
+    for bone, other in zip(first.bones, second.bones, strict=True):
+        axes, its = (matrix3(rig.rest(i).matrix_local) for i in (bone, other))
+        pairs[bone] = other, mat_product(mat_transposed(its), mat_product(REFLECTION, axes))
+    return pairs

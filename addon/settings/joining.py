@@ -1,0 +1,521 @@
+"""What armatures have that are joined into another one goes along, as Blender's own constraints do.
+
+Blender moves bones with their constraints and drivers, and frees the joined object, and all that it
+has of ours. Its evaluated copy still has that when Blender tells of the update, before it builds
+the dependency graph anew: see `_note`. Blender has stored the undo step of the join by then, so
+that what is done here is done again after an undo to that step: see `_follow_all`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+from uuid import uuid4
+
+import bpy
+
+from ..blender import animation, dependency_driver
+from ..blender.listeners import on_load
+from . import notifications
+from .properties import free_among, free_name, settings
+from .shot_keys import ITEM
+
+BONE_OF = {
+    "target": "subtarget",
+    "pole_target": "pole_subtarget",
+    "object": "bone",
+    "pole": "pole_bone",
+}
+"""The setting that names a bone of what another setting of the group points to."""
+
+Renamed = Mapping[str, Mapping[str, str]]
+"""The new names of the bones of joined armatures, by the name of the armature."""
+
+Curves = tuple[int, int]
+"""The session UID of an action, 0 for none, and the handle of its slot."""
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """A data-block that a setting points to; the session UID stays the same through undo.
+
+    Attributes:
+        kind: The type of the data-block.
+        uid: Its session UID.
+    """
+
+    kind: str
+    uid: int
+
+    def block(self) -> bpy.types.ID | None:
+        """Return the data-block, if it still exists."""
+        blocks: Any = bpy.data.collections if self.kind == "COLLECTION" else bpy.data.objects
+        return next((one for one in blocks if one.session_uid == self.uid), None)
+
+
+@dataclass(frozen=True)
+class Part:
+    """An armature that was joined into another one.
+
+    Attributes:
+        uid: Its session UID if the object still exists, as something uses it; otherwise 0.
+        name: Its name.
+        bones: The names of its bones in the other one, by their names.
+        values: All that its settings store, with the new names of bones.
+        drivers: The number of its drivers, which Blender appends to those of the other one.
+        read: The driver, variable and target of each driver's targets that were armatures that
+            were joined, with the name of that.
+        tracks: The number of its NLA tracks, which Blender appends as well.
+        action: Its active action.
+    """
+
+    uid: int
+    name: str
+    bones: Mapping[str, str]
+    values: Mapping[str, Any]
+    drivers: int
+    read: list[tuple[int, int, int, str]]
+    tracks: int
+    action: Curves
+
+
+@dataclass(frozen=True)
+class Join:
+    """Armatures that were joined into another one.
+
+    Attributes:
+        name: Identifies the join in the settings of the armature, once it is followed.
+        armature: The session UID of the armature.
+        drivers: The number of its drivers before.
+        tracks: The number of its NLA tracks before.
+        action: Its active action before.
+        is_bare: Whether nothing but our driver animated it, which keeps Blender from giving it the
+            action of what is joined.
+        parts: What was joined into it, in Blender's order.
+        ends: Settings that pointed to an armature that was joined: session UID of the object, path
+            of the group, names of the settings of the object and of the bone, and the bone.
+    """
+
+    name: str
+    armature: int
+    drivers: int
+    tracks: int
+    action: Curves
+    is_bare: bool
+    parts: list[Part]
+    ends: list[tuple[int, str, str, str, str]]
+
+    def is_seen(self, ob: bpy.types.Object) -> bool:
+        """Return whether an armature is as Blender leaves it after this join."""
+        bones = cast("bpy.types.Armature", ob.data).bones
+        return (
+            self.name not in settings(ob).joined.split()
+            and all(name in bones for part in self.parts for name in part.bones.values())
+            and not any(_is_in_use(part.name) for part in self.parts)
+        )
+
+
+_joins: list[Join] = []
+"""All joins since the file was opened, which undo and redo may lead back to."""
+
+
+@on_load
+def _forget() -> None:
+    _joins.clear()
+
+
+def follow_joins(graphs: list[bpy.types.Depsgraph], is_undone: bool) -> None:
+    """Give armatures what those had that were joined into them since the last evaluation.
+
+    Args:
+        graphs: The dependency graphs of the scene, before they are brought up to date.
+        is_undone: Whether the file has become another one by undo or redo.
+    """
+    kinds = "ARMATURE", "SCENE"  # Both are tagged by a join, and hardly by anything else.
+    is_noted = any([all([*map(graph.id_type_updated, kinds)]) for graph in graphs])
+    if is_noted and not is_undone:
+        _note(graphs)
+    if is_noted or is_undone:
+        _follow_all()
+
+
+def _note(graphs: Iterable[bpy.types.Depsgraph]) -> None:
+    """Note which armatures were joined since an evaluation, before the next one."""
+    found: dict[str, Join] = {}
+    for graph in graphs:
+        ids = [one for one in graph.ids if isinstance(one, bpy.types.Object)]
+        copies = {ob.name: ob for ob in ids if ob.type == "ARMATURE" and ob.library is None}
+        gone = [copy for name, copy in copies.items() if not _is_in_use(name)]
+        for name, copy in copies.items() if gone else ():
+            ob = bpy.data.objects.get(name)
+            if ob is not None and copy not in gone and name not in found:
+                matched = _matched(ob, copy, gone)
+                if matched:
+                    found[name] = _join(ob, copy, matched, copies)
+    _joins.extend(found.values())
+
+
+def _is_in_use(name: str) -> bool:
+    ob = bpy.data.objects.get(name)
+    return ob is not None and len(ob.users_scene) > 0
+
+
+def _matched(ob: bpy.types.Object, copy: Any, gone: list[Any]) -> list[tuple[Any, dict[str, str]]]:
+    """Return which armatures were joined into one, with the names that their bones have there.
+
+    Blender appends the bones of one after those of another, and numbers names that exist.
+    """
+    known = {bone.name for bone in copy.data.bones}
+    new = [bone for bone in cast("bpy.types.Armature", ob.data).bones if bone.name not in known]
+    found: list[tuple[Any, dict[str, str]]] = []
+    left = [one for one in gone if len(one.data.bones)]
+    while new:
+        fitting = [one for one in left if _fits(one.data.bones, new)]
+        if not fitting:
+            break
+        one = min(fitting, key=lambda other: _distance(other, ob, new))
+        left.remove(one)
+        bones = one.data.bones
+        found.append((one, {a.name: b.name for a, b in zip(bones, new, strict=False)}))
+        new = new[len(bones) :]
+    return found
+
+
+def _fits(bones: Any, new: list[Any]) -> bool:
+    return len(bones) <= len(new) and all(
+        _stem(a.name) == _stem(b.name) for a, b in zip(bones, new, strict=False)
+    )
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"\.\d+$", "", name)
+
+
+def _distance(copy: Any, ob: bpy.types.Object, new: list[Any]) -> float:
+    """Return how far the bones of an armature were from where others are now, in the world."""
+    pairs = zip(copy.data.bones, new, strict=False)
+    before, now = copy.matrix_world, ob.matrix_world
+    return sum([(before @ a.head_local - now @ b.head_local).length for a, b in pairs])
+
+
+def _join(
+    ob: bpy.types.Object,
+    copy: Any,
+    matched: list[tuple[Any, dict[str, str]]],
+    copies: Mapping[str, Any],
+) -> Join:
+    renamed = {one.name: bones for one, bones in matched}
+    data = copy.animation_data
+    ends: list[tuple[int, str, str, str, str]] = []
+    for name, its in copies.items():
+        owner = bpy.data.objects.get(name)
+        if owner is not None and name not in renamed and its.is_property_set("fabrik"):
+            ends += [(owner.session_uid, *end) for end in _ends(its.fabrik, "", renamed)]
+    return Join(
+        name=uuid4().hex,
+        armature=ob.session_uid,
+        drivers=len(data.drivers) if data else 0,
+        tracks=len(data.nla_tracks) if data else 0,
+        action=_action(data),
+        is_bare=not animation.is_animated(copy),
+        parts=[_part(one, bones, renamed, ob) for one, bones in matched],
+        ends=ends,
+    )
+
+
+def _part(
+    copy: Any, bones: Mapping[str, str], renamed: Renamed, armature: bpy.types.Object
+) -> Part:
+    data, ob = copy.animation_data, bpy.data.objects.get(copy.name)
+    drivers = [*data.drivers] if data else []
+    read = [
+        (i, j, k, target.id.name)
+        for i, curve in enumerate(drivers)
+        for j, variable in enumerate(curve.driver.variables)
+        for k, target in enumerate(variable.targets)
+        if isinstance(target.id, bpy.types.Object) and target.id.name in renamed
+    ]
+    has_ours = copy.is_property_set("fabrik")
+    return Part(
+        uid=ob.session_uid if ob is not None else 0,
+        name=copy.name,
+        bones=bones,
+        values=_stored(copy.fabrik, bones, renamed, armature) if has_ours else {},
+        drivers=len(drivers),
+        read=read,
+        tracks=len(data.nla_tracks) if data else 0,
+        action=_action(data),
+    )
+
+
+def _action(data: Any) -> Curves:
+    """Return the active action of evaluated animation data."""
+    copy = data.action if data else None
+    action = bpy.data.actions.get((copy.name, _library(copy))) if copy else None
+    return (action.session_uid, getattr(data, "action_slot_handle", 0)) if action else (0, 0)
+
+
+def _library(block: Any) -> str | None:
+    return block.library.filepath if block.library else None
+
+
+def _set_in(group: Any) -> Iterator[Any]:
+    """Yield the properties that a group stores."""
+    for prop in group.bl_rna.properties:
+        is_ours = prop.is_runtime or prop.identifier == "name"
+        can_be_set = not prop.is_readonly or prop.type in ("COLLECTION", "POINTER")
+        if is_ours and can_be_set and group.is_property_set(prop.identifier):
+            yield prop
+
+
+def _stored(
+    group: Any, bones: Mapping[str, str], renamed: Renamed, armature: bpy.types.Object
+) -> dict[str, Any]:
+    """Return all that a group stores, as it is to be in the armature that it was joined into."""
+    values: dict[str, Any] = {}
+    for prop in _set_in(group):
+        name, value = prop.identifier, getattr(group, prop.identifier)
+        if prop.type == "COLLECTION":
+            values[name] = [_stored(one, bones, renamed, armature) for one in value]
+        elif isinstance(value, bpy.types.PropertyGroup):
+            values[name] = _stored(value, bones, renamed, armature)
+        elif prop.type == "POINTER":
+            values[name] = _pointer(value, renamed, armature)
+        elif prop.type == "STRING" and isinstance(value, str):
+            names = _bones_named_by(group, name, bones, renamed)
+            values[name] = "\n".join(names.get(line, line) for line in value.split("\n"))
+        else:
+            values[name] = tuple(value) if getattr(prop, "is_array", False) else value
+    return values
+
+
+def _pointer(value: Any, renamed: Renamed, armature: bpy.types.Object) -> Pointer | None:
+    if value is None:
+        return None
+    if isinstance(value, bpy.types.Object) and value.name in renamed and not value.library:
+        return Pointer("OBJECT", armature.session_uid)
+    kind = "COLLECTION" if isinstance(value, bpy.types.Collection) else "OBJECT"
+    blocks: Any = bpy.data.collections if kind == "COLLECTION" else bpy.data.objects
+    original = blocks.get((value.name, _library(value)))
+    return Pointer(kind, original.session_uid) if original is not None else None
+
+
+def _bones_named_by(
+    group: Any, name: str, bones: Mapping[str, str], renamed: Renamed
+) -> Mapping[str, str]:
+    """Return the new names of the bones that a setting may name, by their names."""
+    for pointer, bone in BONE_OF.items():
+        if bone == name and pointer in group.bl_rna.properties:
+            block = getattr(group, pointer) if group.is_property_set(pointer) else None
+            return renamed.get(block.name, {}) if block is not None else {}
+    return bones
+
+
+def _ends(group: Any, path: str, renamed: Renamed) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the settings in a group that point to armatures that were joined."""
+    for prop in _set_in(group):
+        name, value = prop.identifier, getattr(group, prop.identifier)
+        if prop.type == "COLLECTION":
+            for i, one in enumerate(value):
+                yield from _ends(one, f"{path}.{name}[{i}]", renamed)
+        elif isinstance(value, bpy.types.PropertyGroup):
+            yield from _ends(value, f"{path}.{name}", renamed)
+        elif isinstance(value, bpy.types.Object) and value.name in renamed and not value.library:
+            bone = BONE_OF.get(name, "")
+            old = getattr(group, bone, "") if bone else ""
+            yield path, name, bone, renamed[value.name].get(old, old)
+
+
+def _follow_all() -> None:
+    """Give armatures what those had that were joined into them, if they do not have it yet."""
+    done: set[int] = set()
+    for join in reversed(_joins):  # One that was undone and made again is noted twice.
+        ob = Pointer("OBJECT", join.armature).block()
+        if isinstance(ob, bpy.types.Object) and join.armature not in done and join.is_seen(ob):
+            done.add(join.armature)
+            _follow(ob, join)
+
+
+def _follow(ob: bpy.types.Object, join: Join) -> None:
+    fabrik = settings(ob)
+    driver, track = join.drivers, join.tracks
+    drivers = [*ob.animation_data.drivers] if ob.animation_data else []
+    tracks = [*ob.animation_data.nla_tracks] if ob.animation_data else []
+    with notifications.following():
+        places = {part.name: _add(ob, part.values) for part in join.parts}
+        for uid, path, name, bone, renamed in join.ends:
+            owner = Pointer("OBJECT", uid).block()
+            if owner is None or (owner == ob and name == "controls"):
+                continue
+            group: Any = settings(owner)
+            group = group.path_resolve(path[1:]) if path else group
+            setattr(group, name, ob)
+            if bone:
+                setattr(group, bone, renamed)
+            notifications.structure.notify(owner)
+        fabrik.joined = " ".join([*fabrik.joined.split(), join.name])
+    for part in join.parts:
+        own = places[part.name]
+        _move_drivers(ob, drivers[driver : driver + part.drivers], part, places)
+        held = [*animation.strips(tracks[track : track + part.tracks])]
+        if part.action[0] and _takes_action(ob, join, part):
+            held.append(ob.animation_data)
+        elif part.action[0]:
+            _copy_keys(ob, part.action, own)
+        others = [one for one in bpy.data.objects if one != ob and one.is_property_set("fabrik")]
+        animation.rewrite_in(held, others, lambda curves, own=own: _move(curves, own))
+        driver += part.drivers
+        track += part.tracks
+    for part in join.parts:
+        left = Pointer("OBJECT", part.uid).block() if part.uid else None
+        if left is not None:
+            left.property_unset("fabrik")  # It may be what kept the object.
+            if left.users == 0:
+                bpy.data.objects.remove(cast(Any, left))
+    notifications.structure.notify(ob)
+    ob.update_tag()
+
+
+def _takes_action(ob: bpy.types.Object, join: Join, part: Part) -> bool:
+    """Return whether an armature uses the action of one that was joined.
+
+    Blender gives it the first one, unless it has animation data.
+    """
+    if join.action[0] or any(other.action[0] for other in join.parts[: join.parts.index(part)]):
+        return False
+    uid, slot = part.action
+    action = next((one for one in bpy.data.actions if one.session_uid == uid), None)
+    data = ob.animation_data
+    if join.is_bare and data is not None and data.action is None:
+        animation.use_action(ob, action, slot)
+    return data is not None and data.action == action
+
+
+Places = Mapping[str, int]
+"""The index of the first item that was added to a list, by the name of the list."""
+
+
+def _add(ob: bpy.types.Object, values: Mapping[str, Any]) -> Places:
+    """Add stored lists of another armature to those of an armature, and groups that it has not."""
+    fabrik: Any = settings(ob)
+    keys = [item.key for item in fabrik.constraints]
+    names: dict[str, str] = {}
+    numbers: dict[int, int] = {}
+    places = {name: len(getattr(fabrik, name)) for name in values if _is_list(values[name])}
+    for item in values.get("constraints", ()):
+        made = fabrik.constraints.add()
+        before = item.get("name", made.name)
+        name = free_name(ob, before)
+        numbers[item.get("key", 0)] = key = max([0, *keys]) + 1
+        keys.append(key)
+        names[before] = name
+        _put(made, {**item, "name": name, "key": key})
+    for name, stored in _with_constraints(values, names, numbers).items():
+        if name == "constraints":
+            continue
+        if isinstance(stored, list):
+            _extend(getattr(fabrik, name), stored)
+        elif isinstance(stored, dict):
+            _put_missing(fabrik, name, stored)
+    return places
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)
+
+
+def _with_constraints(
+    values: Mapping[str, Any], names: Mapping[str, str], keys: Mapping[int, int]
+) -> dict[str, Any]:
+    """Return stored values that refer to constraints by their new names and keys."""
+    changed: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, list):
+            changed[name] = [_with_constraints(one, names, keys) for one in value]
+        elif isinstance(value, dict):
+            changed[name] = _with_constraints(value, names, keys)
+        elif name == "constraint":
+            changed[name] = names.get(value, value)
+        elif name == "key":
+            changed[name] = keys.get(value, 0) if value else 0
+        else:
+            changed[name] = value
+    return changed
+
+
+def _extend(items: Any, stored: list[dict[str, Any]]) -> None:
+    for values in stored:
+        name = free_among(items, values["name"]) if values.get("name") else ""
+        _put(items.add(), {**values, "name": name} if name else values)
+
+
+def _put(group: Any, values: Mapping[str, Any]) -> None:
+    """Set what was stored of a group that stores nothing yet."""
+    for name, value in values.items():
+        if isinstance(value, list):
+            _extend(getattr(group, name), value)
+        elif isinstance(value, dict):
+            _put(getattr(group, name), value)
+        else:
+            setattr(group, name, value.block() if isinstance(value, Pointer) else value)
+
+
+def _put_missing(owner: Any, name: str, values: Mapping[str, Any]) -> None:
+    """Set what was stored of a group, where its owner stores nothing; lists are extended."""
+    if not owner.is_property_set(name):
+        _put(getattr(owner, name), values)
+        return
+    group = getattr(owner, name)
+    for key, value in values.items():
+        if isinstance(value, list):
+            _extend(getattr(group, key), value)
+        elif not group.is_property_set(key):
+            _put(group, {key: value})
+
+
+def _moved(path: str, places: Places) -> str:
+    """Return the path of a property of an item of a joined armature's list, where it is now."""
+    match = ITEM.fullmatch(path)
+    if match is None or match[2] is None or match[1] not in places:
+        return path
+    return f"fabrik.{match[1]}[{places[match[1]] + int(match[2])}]{match[4]}"
+
+
+def _move(curves: Any, places: Places) -> None:
+    for curve in curves:
+        path = _moved(curve.data_path, places)
+        if path != curve.data_path:
+            curve.data_path = path
+
+
+def _move_drivers(
+    ob: bpy.types.Object, drivers: list[Any], part: Part, places: Mapping[str, Places]
+) -> None:
+    """Move the drivers that came with a joined armature to where its items are now."""
+    data: Any = ob.animation_data
+    for i, j, k, name in part.read:
+        target = drivers[i].driver.variables[j].targets[k]
+        target.data_path = _moved(target.data_path, places[name])
+    for curve in drivers:
+        if curve.data_path == dependency_driver.PATH:
+            if curve != data.drivers.find(dependency_driver.PATH):
+                data.drivers.remove(curve)
+            continue
+        path = _moved(curve.data_path, places[part.name])
+        if path != curve.data_path:
+            curve.data_path = path
+            curve.driver.type = curve.driver.type  # Blender then resolves its paths again.
+
+
+def _copy_keys(ob: bpy.types.Object, source: Curves, places: Places) -> None:
+    """Copy the keys of a joined armature's items to the active action of an armature."""
+    uid, handle = source
+    action = next((one for one in bpy.data.actions if one.session_uid == uid), None)
+    lists = animation.curve_lists_of(action, handle)
+    ours = [curve for curves in lists for curve in curves if ITEM.fullmatch(curve.data_path)]
+    if ours:
+        bag = animation.ensure_channelbag(ob)
+        for curve in ours:
+            animation.copy_curve(curve, bag.fcurves, _moved(curve.data_path, places))

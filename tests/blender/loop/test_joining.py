@@ -1,0 +1,241 @@
+"""Armatures that are joined into another one keep what they have, as Blender keeps constraints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import pytest
+from rigs import (
+    activate,
+    add_constraint,
+    as_strip,
+    evaluated,
+    go,
+    make_chain,
+    make_empty,
+    update,
+    world_location,
+)
+
+pytestmark = pytest.mark.usefixtures("silent")
+
+
+def figure(name: str, x: float) -> Any:
+    """A chain at some place that reaches for an Empty."""
+    rig = make_chain(3, name)
+    rig.location.x = x
+    add_constraint(rig, "B2", make_empty(f"{name} Target", (x + 1, 0, 2)))
+    return rig
+
+
+def join(active: bpy.types.Object, *others: bpy.types.Object) -> None:
+    """Join armatures into the active one as Ctrl+J does: the undo step is stored at once."""
+    activate(active)
+    for other in others:
+        other.select_set(True)
+    bpy.ops.object.join("EXEC_DEFAULT", True)
+
+
+def tip(rig: bpy.types.Object, bone: str) -> tuple[float, ...]:
+    shown = evaluated(rig)
+    return tuple(shown.matrix_world @ shown.pose.bones[bone].tail)
+
+
+def reaches(rig: Any, index: int) -> bool:
+    item = rig.fabrik.constraints[index]
+    return (
+        item.state == "REACHED"
+        and item.target is not None
+        and (tip(rig, item.bone) == pytest.approx(tuple(world_location(item.target)), abs=1e-3))
+    )
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_constraints_go_along(kept: int) -> None:
+    rigs = [figure("A", 0), figure("B", 5)]
+    names = [rig.fabrik.constraints[0].target.name for rig in rigs]
+    rigs[1 - kept].fabrik.constraints[0].softness = 0.01
+    rigs[1 - kept].data.bones["B1"].fabrik_joint.stiffness = 0.5
+    update()
+    rig = rigs[kept]
+    join(rig, rigs[1 - kept])
+    items = rig.fabrik.constraints
+    assert [item.target.name for item in items] == [names[kept], names[1 - kept]]
+    assert [item.bone for item in items] == ["B2", "B2.001"]
+    assert items[1].softness == pytest.approx(0.01)
+    assert rig.data.bones["B1.001"].fabrik_joint.stiffness == 0.5
+    assert len({item.name for item in items}) == len({item.key for item in items}) == 2
+    assert reaches(rig, 0)
+    assert items[1].state == "REACHED"
+
+
+def test_into_an_armature_without_any() -> None:
+    bare, rig = make_chain(3, "Bare"), figure("A", 5)
+    update()
+    join(bare, rig)
+    assert [item.bone for item in bare.fabrik.constraints] == ["B2.001"]
+    assert reaches(bare, 0)
+
+
+def test_a_joined_armature_without_any_is_left_alone() -> None:
+    rig, bare = figure("A", 0), make_chain(3, "Bare")
+    update()
+    join(rig, bare)
+    assert [item.bone for item in rig.fabrik.constraints] == ["B2"]
+    assert reaches(rig, 0)
+
+
+def test_three_of_the_same_names() -> None:
+    rigs = [figure(name, x) for name, x in (("A", 0), ("B", 5), ("C", 10))]
+    update()
+    join(rigs[1], rigs[0], rigs[2])
+    items = rigs[1].fabrik.constraints
+    assert sorted(item.bone for item in items) == ["B2", "B2.001", "B2.002"]
+    assert sorted(item.target.name for item in items) == ["A Target", "B Target", "C Target"]
+    assert all(reaches(rigs[1], i) for i in range(3))
+
+
+def test_a_control_armature_that_targets_are_in() -> None:
+    """It has no constraints; the rig's, which reach for its bones, follow it into the rig."""
+    rig, controls = make_chain(3, "Rig"), make_chain(1, "Controls", joints=((1, 0, 2), (1, 0, 3)))
+    item = add_constraint(rig, "B2", controls, subtarget="B0")
+    update()
+    before = tip(rig, "B2")
+    join(rig, controls)
+    assert (item.target, item.subtarget) == (rig, "B0.001")
+    assert item.state == "REACHED"
+    assert tip(rig, "B2") == pytest.approx(before, abs=1e-5)
+    assert "Controls" not in bpy.data.objects
+
+
+def test_what_reaches_for_its_own_bones() -> None:
+    other, rig = make_chain(3, "Other"), make_chain(3, "Rig")
+    bpy.ops.object.mode_set(mode="EDIT")
+    control = rig.data.edit_bones.new("Control")
+    control.head, control.tail = (1, 0, 2), (1, 0, 3)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    add_constraint(rig, "B2", rig, subtarget="Control")
+    update()
+    join(other, rig)
+    (item,) = other.fabrik.constraints
+    assert (item.bone, item.target, item.subtarget) == ("B2.001", other, "Control")
+    assert item.state == "REACHED"
+    assert "Rig" not in bpy.data.objects
+
+
+@pytest.mark.parametrize("has_action", [False, True])
+def test_keys_go_along(has_action: bool) -> None:
+    a, b = figure("A", 0), figure("B", 5)
+    b.rotation_mode = "XYZ"
+    for frame, value in ((1, 0.25), (11, 0.75)):
+        b.fabrik.constraints[0].influence = value
+        b.fabrik.constraints[0].keyframe_insert("influence", frame=frame)
+        b.pose.bones["B0"].keyframe_insert("location", frame=frame)
+    if has_action:
+        a.fabrik.constraints[0].influence = 0.5
+        a.fabrik.constraints[0].keyframe_insert("influence", frame=1)
+    update()
+    go(6)
+    join(a, b)
+    for frame, value in ((1, 0.25), (6, 0.5), (11, 0.75)):
+        go(frame)
+        assert a.fabrik.constraints[1].influence == pytest.approx(value)
+        assert a.fabrik.constraints[0].influence == (0.5 if has_action else 1.0)
+
+
+def test_strips_go_along() -> None:
+    a, b = figure("A", 0), figure("B", 5)
+    b.fabrik.constraints[0].influence = 0.25
+    b.fabrik.constraints[0].keyframe_insert("influence", frame=1)
+    as_strip(b)
+    update()
+    join(a, b)
+    go(2)
+    assert [item.influence for item in a.fabrik.constraints] == [1.0, 0.25]
+
+
+def test_drivers_go_along() -> None:
+    a, b = figure("A", 0), figure("B", 5)
+    a.driver_add("fabrik.constraints[0].softness").driver.expression = "0.01"
+    b.driver_add("fabrik.constraints[0].softness").driver.expression = "0.02"
+    driver = b.driver_add("fabrik.constraints[0].weight").driver
+    driver.type = "SUM"
+    variable = driver.variables.new()
+    variable.targets[0].id = b
+    variable.targets[0].data_path = "fabrik.constraints[0].influence"
+    b.fabrik.constraints[0].influence = 0.5
+    update()
+    join(a, b)
+    go(2)
+    assert [item.softness for item in a.fabrik.constraints] == pytest.approx([0.01, 0.02])
+    assert [item.weight for item in a.fabrik.constraints] == pytest.approx([1.0, 0.5])
+    paths = [curve.data_path for curve in a.animation_data.drivers]
+    assert len(paths) == len({*paths}) == 4
+    assert all(curve.is_valid for curve in a.animation_data.drivers)
+
+
+def test_lists_of_features_go_along() -> None:
+    a, b = figure("A", 0), figure("B", 5)
+    a.fabrik.constraints[0].name = b.fabrik.constraints[0].name = "Leg"
+    gait = b.fabrik.gaits.add()
+    gait.body = "B0"
+    gait.legs.add().constraint = "Leg"
+    hold = b.fabrik.holds.add()
+    hold.bone = "B1"
+    holder = hold.holders.add()
+    holder.kind, holder.object, holder.bone = "BONE", a, "B0"
+    pin = b.fabrik.pins.add()
+    pin.name = pin.bone = "B2"
+    b.fabrik.whole_body.use_balance = True
+    update()
+    join(a, b)
+    fabrik = a.fabrik
+    (gait,), (hold,), (pin,) = fabrik.gaits, fabrik.holds, fabrik.pins
+    second = fabrik.constraints[1]
+    assert gait.body == "B0.001"
+    assert (gait.legs[0].constraint, gait.legs[0].key) == (second.name, second.key)
+    assert second.name != "Leg"
+    assert (hold.bone, hold.holders[0].object, hold.holders[0].bone) == ("B1.001", a, "B0")
+    assert (pin.bone, pin.name) == ("B2.001", "B2.001")
+    assert fabrik.whole_body.use_balance
+
+
+def test_undo_and_redo() -> None:
+    """One step undoes the join; redone, and undone to right after it, all is there again."""
+    figure("A", 0), figure("B", 5)
+    update()
+    bpy.ops.ed.undo_push(message="Before")
+
+    def state() -> list[list[str]]:
+        update()
+        rigs = [ob for ob in map(bpy.data.objects.get, "AB") if ob is not None]
+        return [[f"{i.bone} {i.target.name} {i.state}" for i in r.fabrik.constraints] for r in rigs]
+
+    before = state()
+    join(bpy.data.objects["A"], bpy.data.objects["B"])
+    after = state()
+    assert after == [["B2 A Target REACHED", "B2.001 B Target REACHED"]]
+    bpy.ops.ed.undo()
+    assert state() == before
+    bpy.ops.ed.redo()
+    assert state() == after
+    bpy.data.objects["A"].fabrik.constraints.remove(1)
+    update()
+    bpy.ops.ed.undo_push(message="Removed")
+    bpy.ops.ed.undo()
+    assert state() == after
+    bpy.ops.ed.redo()
+    assert state() == [["B2 A Target REACHED"]]  # And it is not added again.
+
+
+def test_a_removed_armature_is_no_joined_one() -> None:
+    a, b = figure("A", 0), figure("B", 5)
+    update()
+    bpy.data.objects.remove(b)
+    activate(a)
+    bpy.ops.object.mode_set(mode="EDIT")
+    a.data.edit_bones.new("Other").tail = (0, 0, 1)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+    assert len(a.fabrik.constraints) == 1
