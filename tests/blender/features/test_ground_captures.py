@@ -279,6 +279,18 @@ def test_thick_soles_stay_thick_wherever_the_origin_is(empty_file: None) -> None
     assert max(abs(height - 0.55) for height in heights) < 5e-3
 
 
+def test_toes_of_a_thick_sole_stay_as_the_foot_rolls_off(empty_file: None) -> None:
+    """They bend at their joint, which is 5 cm above the floor."""
+    rig = captured(rest_height=THIGH + SHIN + ANKLE + 0.05, hover=0.05)
+    put_on_ground(rig, plane())
+    after = played(rig)
+    for side in SIDES:
+        for contact in walk_of(rig, f"Leg.{side}").contacts:
+            first = next(part.first for part in contact.parts if part.kind != "HEEL")
+            toes = after[f"Toe{side}"][first : contact.last + 1]
+            assert max((toe - toes[0]).length for toe in toes) < 2e-3
+
+
 def test_feet_are_on_the_ground_in_each_contact_though_the_floor_of_the_capture_drifts(
     empty_file: None,
 ) -> None:
@@ -567,6 +579,50 @@ def run_of(file: str, name: str, rate: int) -> bpy.types.Object:
     activate(rig)
     assert bpy.ops.fabrik.root_motion_add() == {"FINISHED"}
     return rig
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.27])
+@pytest.mark.parametrize("name", ["Walking_A", "Walking_B"])
+def test_soles_of_a_character_are_on_the_ground_while_they_are_flat(
+    name: str, slope: float, empty_file: None
+) -> None:
+    """The lowest point of a sole as it rests, while heel and ball are low and slow as animated.
+
+    The floor of the animation is 12 mm above that of the rest pose, for a leg of 0.85 m.
+    """
+    rig = run_of("kaykit_knight.glb", name, 60)
+    toes = {"foot.l": "toes.l", "foot.r": "toes.r"}
+    size = sum(rig.data.bones[bone].length for bone in ("upperleg.l", "lowerleg.l")) / 0.85
+    tilted = plane(size=20.0)
+    tilted.rotation_euler.x = atan(slope)
+    soles: dict[str, list[Vector]] = {}
+    for foot, toe in toes.items():
+        heads = [rig.data.bones[bone].head_local for bone in (foot, toe)]
+        inside = rig.data.bones[foot].matrix_local.inverted()
+        soles[foot] = [inside @ Vector((*head.xy, 0.0)) for head in heads]
+    give_targets(rig, list(toes))
+    before = toes_at(rig, (*toes, *toes.values()), frames_of(rig))
+    put_feet_on(tilted, rig, "hips")
+    for foot, toe in toes.items():
+        joints = before[foot], before[toe]
+        lows = [sorted(place.z for place in places)[len(places) // 20] for places in joints]
+        most = 0.35 * size / 60.0
+        found: list[float] = []
+        for i, frame in enumerate(frames_of(rig)):
+            around = range(max(0, i - 2), min(len(joints[0]), i + 3))
+            is_slow = all(
+                (places[around[-1]] - places[around[0]]).length < most * (len(around) - 1)
+                and places[i].z - low < 0.04 * size
+                for places, low in zip(joints, lows, strict=True)
+            )
+            if is_slow:
+                go(frame)
+                posed = evaluated(rig)
+                matrix = posed.matrix_world @ posed.pose.bones[foot].matrix
+                points = [matrix @ point for point in soles[foot]]
+                found.append(min(point.z - slope * point.y for point in points) / size)
+        assert len(found) > 5
+        assert max(abs(height) for height in found) < 5e-3, foot
 
 
 @pytest.mark.parametrize("side", ["l", "r"])
