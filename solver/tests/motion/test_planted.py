@@ -97,7 +97,9 @@ def test_toes_stay_where_they_are_as_the_foot_rolls_off(rate: float) -> None:
         )
         moved = 0.0
         for contact in contacts_in(walk):
-            frames = [f for p in contact.parts if p.kind != HEEL for f in range(p.first, p.last + 1)]
+            frames = [
+                f for p in contact.parts if p.kind != HEEL for f in range(p.first, p.last + 1)
+            ]
             places = [point(planted.at(f, walk.poses[f]), joint) for f in frames]
             moved = max(moved, *(length(sub(place, places[0])) for place in places))
         ways.append(moved)
