@@ -1,10 +1,11 @@
 """Locking a foot during its contacts, on the flat floor of its animation.
 
 The part of the sole that stands is locked: the heel, the whole sole, or the ball of the foot. The
-foot pivots about it as the animation rolls it; on its ball about the joint of its toes. The difference to the animation is the offset. It is
-blended in over a short time before a contact and out after it, so that the foot is at rest while it
-is locked, and has the velocity of the animation where the offset ends. All contacts are known in
-advance, so a foot is locked for the whole of each, at any frame rate.
+foot pivots about it as the animation rolls it, on its ball about the joint of its toes. The
+difference to the animation is the offset. It is blended in over a short time before a contact and
+out after it, so that the foot is at rest while it is locked, and has the velocity of the animation
+where the offset ends. All contacts are known in advance, so a foot is locked for the whole of each,
+at any frame rate.
 """
 
 from __future__ import annotations
