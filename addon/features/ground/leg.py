@@ -116,7 +116,7 @@ def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> RestFoot:
 
 
 def has_toes(chain: ChainPlan) -> bool:
-    """Return whether the ball of a foot is where its toes begin (see `foot_of`)."""
+    """Return whether a foot carries bones, which begin at the joint above its ball as toes do."""
     foot = chain.tip_bone if chain.tip_bone >= 0 else chain.bones[-1]
     return chain.has_hand and bool(chain.rig.children[foot])
 
