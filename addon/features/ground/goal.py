@@ -25,7 +25,7 @@ from ..simulation import history
 from .contact_track import ContactTrack
 from .grounded_foot import Foothold, GroundedFoot
 from .knees import Knees
-from .leg import foot_of, joints_of, leg_length
+from .leg import foot_of, has_toes, joints_of, leg_length
 from .probe import Probe, probe_of
 from .settings import FabrikGround, ground_settings
 from .stances import ClipInput, FootClip, Stances, frame_of
@@ -196,7 +196,8 @@ class GroundGoal:
         for under in contact_track.used:
             ob = None if under == IN_WORLD else contact_track.grounds[under]
             frames[under] = frame_of(snapshot, ob)
-        inputs = ClipInput(probe.up, probe.floor, probe.rest, given.lock_time, frames)
+        toes = has_toes(chain)
+        inputs = ClipInput(probe.up, probe.floor, probe.rest, given.lock_time, frames, toes)
         clip = self._clip_of_track
         if clip is None or clip.contact_track is not contact_track or clip.inputs != inputs:
             clip = self._clip_of_track = FootClip(contact_track, inputs)

@@ -30,12 +30,13 @@ from .stances import Stances
 LOOKED = 1.0 / 120.0
 """The time between the frames that are looked at, in seconds."""
 
+EASE = 0.025
+"""How long before and after a frame it counts how near the ground is, in seconds: a foot that runs
+is kicked up and comes down in a tenth of one, and is lowered in between."""
 
-EASE = 0.1
-"""How long before and after a frame it counts how near the ground is, in seconds."""
-
-CHANGED = 5e-4
-"""From which mean change of its extension on a leg is no more as animated, in legs."""
+CHANGED = 5e-5
+"""From which mean change of its extension on a leg is no more as animated, in legs. Where it is
+partly so, a knee behind its line would be turned to its side instead of forward."""
 
 Nodes = tuple[tuple[float, float, float, float], tuple[float, float]]
 

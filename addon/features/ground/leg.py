@@ -115,6 +115,12 @@ def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> RestFoot:
     return RestFoot(ORIGIN, scaled(end, scale), goal_rest, end_rest)
 
 
+def has_toes(chain: ChainPlan) -> bool:
+    """Return whether a foot carries bones, which begin at the joint above its ball as toes do."""
+    foot = chain.tip_bone if chain.tip_bone >= 0 else chain.bones[-1]
+    return chain.has_hand and bool(chain.rig.children[foot])
+
+
 def flexion_of(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     """Return the axis about which the knee of a leg flexes under its FK pose, in world space.
 

@@ -112,6 +112,7 @@ class ClipInput(NamedTuple):
         rest: The height of that floor above the armature's origin.
         lock_time: The time in which a foot is locked before a contact, and released after it.
         frames: The transforms of the grounds of the track, by number.
+        has_toes: Whether the foot has toes, so that it rolls off about their joint.
     """
 
     up: Vec
@@ -119,6 +120,7 @@ class ClipInput(NamedTuple):
     rest: float
     lock_time: float
     frames: dict[int, Frame]
+    has_toes: bool
 
 
 class FootClip:
@@ -141,6 +143,8 @@ class FootClip:
         self.contact_track = contact_track
         self.inputs = inputs
         self.sole = contact_track.sole(inputs.rest)
+        if inputs.has_toes:
+            self.sole = self.sole._replace(joint=contact_track.track.foot.ball)
         self._turns = {under: turn_of_frame(frame) for under, frame in inputs.frames.items()}
         self._poses: dict[int, Pose] = {}
         self._flats: dict[float, Pose] = {}

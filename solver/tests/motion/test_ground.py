@@ -345,13 +345,26 @@ def test_the_mean_of_peaks_is_never_less_than_what_it_is_for(
 
 
 def test_the_hip_follows_the_feet_that_stand() -> None:
-    legs = [leg((0.0, 0.0, rise), target=(0.0, 0.0, 0.0)) for rise in (0.1, 0.4)]
-    assert hip_lift(legs, UP, 0.98, 0.4) == pytest.approx(0.1)
+    legs = [leg((0.0, 0.0, rise), target=(0.0, 0.0, 0.0)) for rise in (0.1, 0.3)]
+    assert hip_lift(legs, UP, 0.98, 0.4) == pytest.approx(0.08)
     low, high = ([one._replace(stands=one is legs[i]) for one in legs] for i in (0, 1))
     assert hip_lift(low, UP, 0.98, 1.0) == pytest.approx(0.1)
-    assert hip_lift(high, UP, 0.98, 0.4) == pytest.approx(0.16)
+    assert hip_lift(high, UP, 0.98, 0.4) == pytest.approx(0.12)
     # The lower foot is reached by a straight leg at most.
     assert hip_lift(high, UP, 0.98, 1.0) == pytest.approx(0.1 + 0.98 - 0.9)
+
+
+def test_the_hip_rises_for_a_leg_that_would_be_folded_farther_than_its_knee_allows() -> None:
+    """As far as the other one reaches, which stands on the floor, and steadily."""
+
+    def lift(high: float) -> float:
+        swings = leg((0.0, 0.0, high), target=(0.0, 0.0, 0.3))
+        stands = leg((0.0, 0.0, 0.0), target=(0.0, 0.0, 0.0))._replace(stands=True)
+        return hip_lift([stands, swings], UP, 0.98, 1.0)
+
+    lifts = [lift(0.3 + i / 1000) for i in range(300)]
+    assert lifts[0] == 0.0 and lifts[-1] == pytest.approx(0.08)
+    assert all(-1e-12 < b - a < 1.1e-3 for a, b in pairwise(lifts))
 
 
 @given(st.floats(0.0, 1.0))

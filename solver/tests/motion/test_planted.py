@@ -19,7 +19,7 @@ from fabrik_solver.core.vectors import (
     slerp,
     sub,
 )
-from fabrik_solver.motion.contacts import BALL, FLAT, Contact, Part, Thresholds, contacts_of
+from fabrik_solver.motion.contacts import BALL, FLAT, HEEL, Contact, Part, Thresholds, contacts_of
 from fabrik_solver.motion.knee import aside
 from fabrik_solver.motion.planted import FootLeg, Planted, Pose, Sole, pivoted, sole_of
 
@@ -75,6 +75,35 @@ def test_what_stands_does_not_slide(rate: float, size: float) -> None:
                     1e-9 * size
                 )
                 assert max(quat_angle(feet[f].turn, feet[frames[0]].turn) for f in frames) < 1e-9
+
+
+@pytest.mark.parametrize("rate", [30.0, 60.0, 120.0])
+def test_toes_stay_where_they_are_as_the_foot_rolls_off(rate: float) -> None:
+    """They bend at their joint, which a foot without toes takes along."""
+    walk = steps(rate, creep=0.03)
+    joint = (0.15, 0.0, -0.05)
+    ways: list[float] = []
+    for sole in (walk.sole(), walk.sole()._replace(joint=joint)):
+        planted = Planted(
+            contacts_in(walk),
+            lambda _: True,
+            lambda frame: walk.poses[frame],
+            len(walk.poses),
+            walk.leg(),
+            UP,
+            sole,
+            walk.rate,
+            0.1,
+        )
+        moved = 0.0
+        for contact in contacts_in(walk):
+            frames = [
+                f for p in contact.parts if p.kind != HEEL for f in range(p.first, p.last + 1)
+            ]
+            places = [point(planted.at(f, walk.poses[f]), joint) for f in frames]
+            moved = max(moved, *(length(sub(place, places[0])) for place in places))
+        ways.append(moved)
+    assert ways[0] > 0.01 and ways[1] < 1e-9
 
 
 @pytest.mark.parametrize("rate", [30.0, 60.0, 120.0])
@@ -318,6 +347,15 @@ def test_sole_is_that_of_most_frames() -> None:
     contacts = [Contact((Part(FLAT, first, first + 9),)) for first in (0, 20, 40, 60)]
     heights = [0.15 if frame >= 60 else 0.09 for frame in range(70)]
     sole = sole_of((heel, ball), contacts, heights, [UP] * 70, 1.0)
+    assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
+    assert sole.ball == pytest.approx((0.14, 0.0, -0.09))
+
+
+def test_sole_is_not_thinner_where_the_foot_sinks_before_it_rolls_off() -> None:
+    """A short contact has few frames, of which a quarter is no level of its own."""
+    ball, heel = (0.14, 0.0, 0.0), (0.0, 0.0, 0.0)
+    heights = [0.09] * 9 + [0.085, 0.075, 0.067]
+    sole = sole_of((heel, ball), [Contact((Part(FLAT, 0, 11),))], heights, [UP] * 12, 1.0)
     assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
     assert sole.ball == pytest.approx((0.14, 0.0, -0.09))
 

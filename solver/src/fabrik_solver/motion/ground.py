@@ -27,6 +27,7 @@ from ..core.vectors import (
     unit,
 )
 from .easing import smooth, smoother
+from .knee import FLEXED, folded
 
 STEEPEST = 0.5
 """The cosine of the slope above which a face is a wall: 60°."""
@@ -222,7 +223,8 @@ def hip_drop(legs: Sequence[CarriedLeg], up: Vec, share: float, rise: float) -> 
 def hip_lift(legs: Sequence[CarriedLeg], up: Vec, share: float, follow: float) -> float:
     """Return how far the hip is lifted, negative if it is lowered, where it is known who stands.
 
-    It rises with the ground below the feet that carry the body, as far as all of them reach.
+    It rises with the ground below the feet that carry the body, and for a leg that would swing over
+    the ground folded farther than its knee allows (see `knee.folded`), as far as all of them reach.
 
     Args:
         legs: All its legs, at least one.
@@ -233,7 +235,9 @@ def hip_lift(legs: Sequence[CarriedLeg], up: Vec, share: float, follow: float) -
     rise = hip_rise(legs, follow)
     standing = [leg for leg in legs if leg.stands]
     lacks = [_lack(leg, up, share, rise) for leg in legs if leg.length > 0.0]
-    return min(hip_rise(standing, follow) if standing else rise, rise - max(lacks, default=0.0))
+    wanted = hip_rise(standing, follow) if standing else rise
+    folds = [_crowded(leg, up, wanted) for leg in legs if leg.length > 0.0 and not leg.stands]
+    return min(wanted + max(folds, default=0.0), rise - max(lacks, default=0.0))
 
 
 class LockedLeg(NamedTuple):
@@ -401,6 +405,20 @@ def _lack(leg: CarriedLeg, up: Vec, share: float, rise: float) -> float:
     aside = length(across(apart, up))
     lack = dot(apart, up) - _upright(reach * reach - aside * aside, FLAT * leg.length)
     return min(lack, DEEPEST * leg.length)
+
+
+def _crowded(leg: CarriedLeg, up: Vec, rise: float) -> float:
+    """Return how far the hip is to be higher so that a leg folds no farther than its knee allows.
+
+    It does not rise for a foot that is kicked as high as the hip.
+    """
+    apart = add(sub(leg.root, leg.goal), scaled(up, rise))
+    far, high = length(apart), dot(apart, up)
+    wanted = folded(far, length(sub(leg.root, leg.target)), FLEXED * leg.length)
+    if wanted <= far or high <= 0.0:
+        return 0.0
+    more = sqrt(wanted * wanted - far * far + high * high) - high
+    return smooth(2.0 * high / wanted) * more
 
 
 def _upright(square: float, least: float) -> float:

@@ -1,10 +1,11 @@
 """Locking a foot during its contacts, on the flat floor of its animation.
 
 The part of the sole that stands is locked: the heel, the whole sole, or the ball of the foot. The
-foot pivots about it as the animation rolls it. The difference to the animation is the offset. It is
-blended in over a short time before a contact and out after it, so that the foot is at rest while it
-is locked, and has the velocity of the animation where the offset ends. All contacts are known in
-advance, so a foot is locked for the whole of each, at any frame rate.
+foot pivots about it as the animation rolls it, on its ball about the joint of its toes. The
+difference to the animation is the offset. It is blended in over a short time before a contact and
+out after it, so that the foot is at rest while it is locked, and has the velocity of the animation
+where the offset ends. All contacts are known in advance, so a foot is locked for the whole of each,
+at any frame rate.
 """
 
 from __future__ import annotations
@@ -34,7 +35,18 @@ from ..core.vectors import (
     sub,
     unit,
 )
-from .contacts import BALL, FLAT, HEEL, Contact, Part, level_of, mean, mean_turn, median_of
+from .contacts import (
+    BALL,
+    FLAT,
+    HEEL,
+    Contact,
+    Part,
+    level_of,
+    mean,
+    mean_turn,
+    median_of,
+    quantile,
+)
 from .easing import smooth, smoother
 from .knee import aside
 
@@ -81,10 +93,17 @@ class Sole(NamedTuple):
     Attributes:
         heel: The point below the heel.
         ball: The point below the ball.
+        joint: The joint of its toes above the ball, None if it has none.
     """
 
     heel: Vec = ORIGIN
     ball: Vec = ORIGIN
+    joint: Vec | None = None
+
+    @property
+    def pivot(self) -> Vec:
+        """The point about which it rolls off: toes lie on the floor, and bend at their joint."""
+        return self.ball if self.joint is None else self.joint
 
 
 class FootLeg(NamedTuple):
@@ -168,7 +187,8 @@ def sole_of(
 ) -> Sole:
     """Return the points of a foot that touch the floor: their medians over its contacts.
 
-    A contact on a step, or one that the capture has off its floor, does not count (see `level_of`).
+    A contact on a step, or one that the capture has off its floor, does not count (see `level_of`);
+    each has the height of most of its frames, as a foot that rolls off may sink or rise.
 
     Args:
         points: The joints above its heel and its ball, seen from its goal, in its own axes.
@@ -178,21 +198,31 @@ def sole_of(
         leg: The length of its leg.
     """
     parts = [part for contact in contacts for part in contact.parts]
+    is_flat = any([part.kind == FLAT for part in parts])
     ends: list[Vec] = []
     for point, other in zip(points, (BALL, HEEL), strict=True):
-        frames = _frames([part for part in parts if part.kind == FLAT]) or _frames(
-            [part for part in parts if part.kind != other]
-        )
-        high = {f: heights[f] + dot(point, ups[f]) for f in frames}
-        low, top = level_of(list(high.values()), leg) if high else (0.0, 0.0)
+        standing: list[tuple[float, list[int]]] = []
+        for contact in contacts:
+            frames = [
+                frame
+                for part in contact.parts
+                if (part.kind == FLAT if is_flat else part.kind != other)
+                for frame in range(part.first, part.last + 1)
+            ]
+            if frames:
+                high = quantile([heights[f] + dot(point, ups[f]) for f in frames], 0.5)
+                standing.append((high, frames))
+        levels = [high for high, frames in standing for _ in frames]
+        low, top = level_of(levels, leg) if levels else (0.0, 0.0)
         # A joint is not below its sole: there the capture has it in the floor.
-        down = [sub(point, scaled(ups[f], max(0.0, h))) for f, h in high.items() if low <= h <= top]
+        down = [
+            sub(point, scaled(ups[f], max(0.0, heights[f] + dot(point, ups[f]))))
+            for high, frames in standing
+            if low <= high <= top
+            for f in frames
+        ]
         ends.append(median_of(down) if down else point)
     return Sole(ends[0], ends[1])
-
-
-def _frames(parts: Sequence[Part]) -> list[int]:
-    return [frame for part in parts for frame in range(part.first, part.last + 1)]
 
 
 class Planted:
@@ -280,7 +310,7 @@ class Planted:
 
     def _time_to_roll(self, edge: Edge) -> float:
         """Return the same for an offset of the rotation about the ball."""
-        lever = rotate(self._pose(edge.frame).turn, sub(self._leg.ankle, self._sole.ball))
+        lever = rotate(self._pose(edge.frame).turn, sub(self._leg.ankle, self._sole.pivot))
         return self._time_for(edge.frame, sub(rotate(quat_exp(edge.offset), lever), lever))
 
     def _reaching(self, time: float, given: Pose, foot: Pose) -> Pose:
@@ -425,7 +455,7 @@ class Planted:
             place = mix(place, anchor.end, smoother((time - first) / (last - first)))
         if anchor.part.kind == FLAT:
             return place
-        point = self._sole.heel if anchor.part.kind == HEEL else self._sole.ball
+        point = self._sole.heel if anchor.part.kind == HEEL else self._sole.pivot
         return sub(place, rotate(turn, point))
 
     def _turn(self, time: float, given: Quat) -> Quat:
@@ -466,7 +496,7 @@ class Planted:
         parts = contact.parts
         for first, last in _without(parts, HEEL):
             frames = self._counted(parts[first].first, parts[last].last, counted)
-            ball = self._mean(frames, self._sole.ball)
+            ball = self._mean(frames, self._sole.pivot)
             points.update(dict.fromkeys(range(first, last + 1), ball))
         anchors: list[Anchor] = []
         for i, part in enumerate(parts):
@@ -475,7 +505,7 @@ class Planted:
             if part.kind == FLAT:
                 frames = self._counted(part.first, part.last, counted)
                 turn = mean_turn([self._pose(frame).turn for frame in frames])
-                start = sub(start, rotate(turn, self._sole.ball))
+                start = sub(start, rotate(turn, self._sole.pivot))
             anchors.append(Anchor(part, turn, start, start))
         for i, part in enumerate(parts):
             if part.kind == HEEL:
@@ -519,9 +549,9 @@ def pivoted(foot: Pose, root: Vec, ankle: Vec, sole: Sole, up: Vec, apart: float
         apart: The distance.
     """
     joint = add(foot.place, rotate(foot.turn, ankle))
-    lever = sub(joint, add(foot.place, rotate(foot.turn, sole.ball)))
+    lever = sub(joint, add(foot.place, rotate(foot.turn, sole.pivot)))
     axis = unit(cross(lever, up))
-    if axis is None or sole.heel == sole.ball:
+    if axis is None or sole.heel == sole.pivot:
         return foot
     angle, turned, ball, least = 0.0, lever, sub(joint, lever), LEAST_GAIN * length(lever)
     for number in range(NEWTON):
