@@ -154,7 +154,8 @@ class ChainUnit(Unit):
         aim = aim_of(scene, chain)
         if chain.target_tie is not None:
             aim = aim._replace(place=add(aim.place, scene.lift(chain, chain.target_tie)))
-        aim = placed(scene, chain, aim)
+        if chain.goal_source is not None:
+            aim = placed(scene, chain, aim)
         source = self._start_source
         return SolveInput(
             parent,

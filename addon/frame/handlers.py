@@ -80,6 +80,9 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     events.tagged = None
     if plan is not None and not plan.rigs:
         return
+    if not is_frame_change:
+        _follow_joins(events, scene)
+        plan = runs.planner.plan  # It may be outdated now.
     try:
         if runs.overwritten.is_any:  # As renders and failed updates leave it.
             runs.overwritten.restore(has_new_bones=True)
@@ -108,9 +111,9 @@ def _keep_data(events: Events, graphs: list[bpy.types.Depsgraph], is_frame_chang
     kinds = "SCENE", "ACTION"  # As a library is reloaded, and keys are added.
     if any([graph.id_type_updated(kind) for graph in graphs for kind in kinds]):
         events.may_shots_differ = True
-    if _is_rendering_beside():
-        return
     pending = events.runs.planner.pending
+    if not (pending.armatures or events.may_shots_differ) or _is_rendering_beside():
+        return
     if pending.armatures:
         pending.declare(is_frame_change)
     if events.may_shots_differ:
@@ -288,7 +291,6 @@ def before_frame_change(scene: bpy.types.Scene, _unused: object = None) -> None:
 @persistent
 def before_depsgraph_update(scene: bpy.types.Scene, _unused: object = None) -> None:
     """Solve an edit ahead, after what is joined has come along."""
-    _follow_joins(scene)
     _before(scene, is_frame_change=False)
 
 
@@ -357,11 +359,7 @@ def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
     part(Events).is_undone = True
 
 
-def _follow_joins(scene: bpy.types.Scene) -> None:
-    events = part(Events)
-    plan = events.runs.planner.plan
-    if events.is_inside or (plan is not None and not plan.rigs):
-        return
+def _follow_joins(events: Events, scene: bpy.types.Scene) -> None:
     try:
         joining.follow_joins(graphs_of(scene), events.is_undone)
     except Exception:

@@ -63,9 +63,8 @@ LOOKED_AT = 1.0 / 60.0
 SAME = 1e-6
 """How far a foot in single precision is from where it was recorded, in legs."""
 
-FINEST = 1.0 / 960.0
-"""How near to each other the times are between which a foot passes an edge, in seconds: a foot that
-swings at 5 m/s moves by 5 mm meanwhile."""
+FINEST = 1.0 / 1920.0
+"""How near to each other the times are between which a foot passes an edge, in seconds."""
 
 EDGE = 0.03
 """The difference in height between two of them from which on an edge lies between, in legs."""

@@ -411,7 +411,7 @@ def test_an_edge_is_looked_for_at_times_as_near_at_any_frame_rate(rate: int) -> 
         _, stances = chain.goal_source._stances_of_clip
         denominators |= {Fraction(time).denominator for time in stances._needs}
     apart = 1.0 / (rate * max(denominators))
-    assert 1.0 / 1920.0 <= apart <= 1.0 / 960.0
+    assert 1.0 / 3840.0 <= apart <= 1.0 / 1920.0
     assert len(rig.fabrik.constraints) == 2
 
 

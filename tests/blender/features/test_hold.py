@@ -1055,7 +1055,7 @@ def test_objects_are_picked_up_though_an_armature_is_hidden(hidden: str, is_disa
     assert plate.parent == cup.parent and apart(there, world(plate)) < 1e-5
 
 
-def test_an_excluded_armature_of_props_is_said_and_nothing_changes() -> None:
+def test_what_is_held_joins_the_armature_of_props_in_an_excluded_collection() -> None:
     rig, cup, plate = make_arm(), make_cup(), make_cup("Plate")
     click_bones(rig, "Hand")
     hold(object="Cup", holder="Rig", bone="Hand")
@@ -1065,9 +1065,12 @@ def test_an_excluded_armature_of_props_is_said_and_nothing_changes() -> None:
     bpy.context.scene.collection.objects.unlink(cup.parent)
     bpy.context.view_layer.layer_collection.children["Away"].exclude = True
     update()
-    refuses(bpy.ops.fabrik.hold, "show the collection", object="Plate", holder="Rig", bone="Hand")
-    assert (plate.parent, rig.mode, len(cup.parent.data.bones)) == (None, "POSE", 1)
+    before = world(plate)
+    hold(object="Plate", holder="Rig", bone="Hand")
+    assert (plate.parent, rig.mode, len(cup.parent.data.bones)) == (cup.parent, "POSE", 2)
     assert [*cup.parent.users_collection] == [within]
+    assert bpy.context.view_layer.layer_collection.children["Away"].exclude
+    assert apart(world(plate), before) < 1e-5
 
 
 def test_holds_are_baked_to_keys() -> None:
