@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import bpy
 from mathutils import Vector
 
+from fabrik_solver.motion.anatomy import floor_below
 from fabrik_solver.motion.crawling import crawler_legs
 
 from ...blender.character import (
@@ -47,10 +49,6 @@ def problem_of(armature: bpy.types.Object, index: int) -> str:
     """Return the problem of a walk, as last resolved; empty if there is none."""
     plans = plans_of(armature)
     return plans[index].problem if index < len(plans) else ""
-
-
-SOLE: Final = 0.15
-"""The greatest height of the lowest joint of a foot above its sole, as a share of the height."""
 
 
 MOST_WALKING: Final = 4
@@ -293,16 +291,20 @@ def _constraint(
 def _floor(rig: Skeleton, character: Character, legs: Sequence[_NewLeg], stand: Stand) -> float:
     """Return the height of the ground that the legs stand on, along the up axis of the armature.
 
-    It is that of the armature's origin if the feet rest a little above it, else of their lowest
-    joint. Tails are not used, because importers have to guess those of last bones. If feet are no
-    children of their legs, any bone may be one.
+    If feet are no children of their legs, any bone may be one. Without feet it is 0.
     """
     feet = [bone for leg in legs if leg.foot >= 0 for bone in rig.below({leg.foot})]
-    if feet and "FEET" in character.anatomy.missing():
+    if not feet:
+        return 0.0
+    if "FEET" in character.anatomy.missing():
         feet = [*range(len(rig.names))]
-    places = [stand.shown_at(rig.rest(bone)).translation for bone in feet]
-    low = min((character.up.dot(place) for place in places), default=0.0)
-    return 0.0 if 0.0 <= low <= SOLE * character.size else low
+    heights = [character.up.dot(stand.shown_at(rig.rest(bone)).translation) for bone in feet]
+    return floor_below(heights, (), max(_length(rig, leg, stand) for leg in legs))
+
+
+def _length(rig: Skeleton, leg: _NewLeg, stand: Stand) -> float:
+    heads = [stand.shown_at(rig.rest(bone)).translation for bone in leg.bones]
+    return sum((b - a).length for a, b in pairwise([*heads, _end(rig, leg, stand)]))
 
 
 def _append(armature: bpy.types.Object, gait: FabrikGait, name: str) -> None:

@@ -26,6 +26,7 @@ from fabrik_solver.core.vectors import (
     sub,
     unit,
 )
+from fabrik_solver.motion.anatomy import floor_below
 
 from ...blender.skeleton import matrix_frame
 from ...frame.chain import tip_of
@@ -37,10 +38,6 @@ LONGEST_FOOT = 0.5
 
 KNOWN = 0.01
 """How far a knee counts to be off its line to the side that it is known to bend to, in legs."""
-
-THICKEST_SOLE = 0.15
-"""How high the lowest joint of a foot may rest above the origin of an armature that stands on it,
-in legs."""
 
 
 class RestFoot(NamedTuple):
@@ -152,17 +149,14 @@ def flexion_of(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
 
 
 def _rest_floor(chain: ChainPlan, foot: int, up: Vec, leg: float) -> float:
-    """Return the height of the floor of the rest pose, in the armature's own space.
-
-    That is its origin if the foot rests right above it, else the lowest joint of the foot.
-    """
+    """Return the height of the floor of the rest pose, in the armature's own space."""
     rig = chain.rig
-    heights: list[float] = []
+    joints: list[float] = []
+    ends: list[float] = []
     for bone in sorted(rig.below({foot})):
         axes, head = matrix_frame(rig.rest(bone).matrix_local)
-        heights.append(dot(head, up))
+        joints.append(dot(head, up))
         if not rig.children[bone] and rig.bone(bone).length < LONGEST_FOOT * leg:
             tail = add(head, mat_apply(axes, (0.0, rig.bone(bone).length, 0.0)))
-            heights.append(dot(tail, up))
-    lowest = min(heights)
-    return 0.0 if 0.0 <= lowest <= THICKEST_SOLE * leg else lowest
+            ends.append(dot(tail, up))
+    return floor_below(joints, ends, leg)

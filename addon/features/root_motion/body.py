@@ -10,7 +10,7 @@ import bpy
 from mathutils import Matrix, Quaternion, Vector
 
 from fabrik_solver.core.vectors import Vec
-from fabrik_solver.motion.anatomy import Limb
+from fabrik_solver.motion.anatomy import Limb, floor_below
 from fabrik_solver.motion.planar import STILL, Planar, planar_of
 from fabrik_solver.motion.travel import Steps
 
@@ -83,7 +83,7 @@ def body_of(armature: bpy.types.Object) -> Body:
         armature,
         hips.name,
         root.name,
-        _soles(armature, character, legs),
+        _soles(armature, character, legs, max(lengths)),
         sum(lengths) / len(lengths),
         character.up,
     )
@@ -99,19 +99,19 @@ def _length(heads: Sequence[Vector]) -> float:
 
 
 def _soles(
-    armature: bpy.types.Object, character: Character, legs: Sequence[Limb]
+    armature: bpy.types.Object, character: Character, legs: Sequence[Limb], leg_length: float
 ) -> list[list[SolePoint]]:
     """Return the heel, ball and toe tip of each leg, projected to the floor that it stands on.
 
-    Only joints are used, as the tails of imported bones are arbitrary. The floor is at the lowest
-    joint.
+    Only joints are used, as the tails of imported bones are arbitrary.
     """
     bones = cast(bpy.types.Armature, armature.data).bones
     up, names = character.up, character.names
     joints = {leg: [bones[names[i]] for i in (leg.end, leg.toe) if i >= 0] for leg in legs}
     clip = None if character.has_rest_pose else Clip(armature)
     stands = {leg: _standing(foot, up, clip) for leg, foot in joints.items()}
-    floor = min(pose.translation.dot(up) for foot in stands.values() for pose in foot)
+    heights = [pose.translation.dot(up) for foot in stands.values() for pose in foot]
+    floor = floor_below(heights, (), leg_length)
     soles: list[list[SolePoint]] = []
     for leg, (foot, *toes) in joints.items():
         ankle, *rest = stands[leg]

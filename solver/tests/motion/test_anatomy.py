@@ -13,6 +13,7 @@ from fabrik_solver.motion.anatomy import (
     UP,
     Limb,
     RestBone,
+    floor_below,
     is_segment,
     recognize,
     side_of,
@@ -775,3 +776,21 @@ def test_markers_of_a_face_stand_for_a_head(face: tuple[str, ...]) -> None:
         joints.append((name, "nose", (x if name[-1] == "L" else -x, y, z)))
     anatomy = recognize(bones_of(joints))
     assert joints[anatomy.head][0] == "nose" and not anatomy.missing()
+
+
+@pytest.mark.parametrize("size", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize(
+    ("joints", "ends", "floor"),
+    [
+        ([0.09, 0.02], [-0.01], 0.0),  # Ends are guessed where the origin is a floor.
+        ([0.25], [0.1], 0.0),  # A thick shoe.
+        ([-0.91, -0.98], [-1.0], -1.0),  # The origin is at the hips.
+        ([-0.91, -0.98], [], -0.98),
+        ([2.09, 2.02], [2.0], 2.0),  # It is far below the feet.
+    ],
+)
+def test_the_floor_is_at_the_origin_where_feet_are_right_above_it(
+    joints: list[float], ends: list[float], floor: float, size: float
+) -> None:
+    given = ([size * high for high in heights] for heights in (joints, ends))
+    assert floor_below(*given, leg=0.9 * size) == size * floor

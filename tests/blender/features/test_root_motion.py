@@ -15,6 +15,7 @@ from rigs import activate, add_constraint, curves, evaluated, go, make_armature,
 
 from addon.blender.animation import use_action
 from addon.features.root_motion import root_motion as module
+from addon.features.root_motion.body import body_of
 from fabrik_solver.motion.planar import Planar
 from fabrik_solver.motion.travel import Steps, travel_of
 
@@ -202,6 +203,19 @@ def test_feet_stand_and_the_body_travels(onto: str, place: Place, gone: tuple[fl
     assert slide(rig) < 0.005
     path = "location" if onto == "OBJECT" else 'pose.bones["root"].location'
     assert path in {curve.data_path for curve in curves(rig)}
+
+
+def test_feet_without_toes_have_soles_on_the_floor_of_the_origin(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without = {name: given for name, given in BONES.items() if not name.startswith("toe")}
+    monkeypatch.setitem(globals(), "BONES", without)
+    rig = make_cycle(ahead)
+    for heel, ball, _ in body_of(rig).feet:
+        foot = rig.data.bones[heel.bone].matrix_local
+        assert abs((foot @ heel.place).z) < 1e-6
+        assert abs((foot @ ball.place).z) < 1e-6
+        assert (ball.place - heel.place).length > ANKLE
 
 
 @pytest.mark.parametrize("size", [0.01, 100.0])

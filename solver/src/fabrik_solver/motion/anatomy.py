@@ -55,6 +55,10 @@ HANGING: Final = -0.3
 SPRAWLING: Final = 6
 """The number of legs, as of an insect, from which on they stand however far they sprawl."""
 
+THICKEST_SOLE: Final = 0.3
+"""How high above the floor the lowest joint of feet may rest, in lengths of a leg: ankles of people
+are at about a tenth, those of figures with short legs and thick shoes are higher."""
+
 KNOWLEDGE: Final = {"NAMES": 1.0, "AXIS": 0.9, "SHAPE": 0.8}
 """How sure the sides are by what tells them."""
 
@@ -137,6 +141,22 @@ def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) ->
         if anatomy.sureness >= GOOD:
             break
     return best
+
+
+def floor_below(joints: Iterable[float], ends: Iterable[float], leg: float) -> float:
+    """Return the height of the floor on which a character stands at rest.
+
+    It is that of its origin, 0, if its feet are right above that, else of their lowest point. Where
+    their last bones end does not matter for the first, as files do not store it, and those who
+    import them have to guess.
+
+    Args:
+        joints: The heights of the joints of its feet; at least one.
+        ends: The heights of the ends of their last bones, as far as these may be parts of feet.
+        leg: The length of its legs.
+    """
+    low = min(joints)
+    return 0.0 if 0.0 <= low <= THICKEST_SOLE * leg else min([low, *ends])
 
 
 def _recognize(figure: Figure) -> Anatomy:
