@@ -22,10 +22,8 @@ from ...plan.planner import chains_in
 from ...settings.properties import settings
 from .chain import ChainDrag
 from .mirrored import MirroredDrag, OtherSide, flipped, other_side
-from .protocol import Drag, PinningDrag
+from .protocol import Drag
 from .target import TargetDrag
-
-__all__ = ["WAYS", "Drag", "PinningDrag", "begin", "shortfall"]
 
 WAYS: list[Callable[[bpy.types.Object, str, bool, OtherSide | None], Drag | None]] = []
 """Other ways to drag a bone of an armature, which features add; each may leave it to the next.

@@ -19,6 +19,7 @@ from ...ui.reporting import say
 from ...ui.wording import length_text
 from . import drag
 from .gesture import Gesture
+from .protocol import Drag, PinningDrag
 from .selection import PoseSelection
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             return None
         return ob, self.bone or active.name
 
-    def _confirm(self, context: bpy.types.Context, dragged: drag.Drag) -> set[OperatorReturnItems]:
+    def _confirm(self, context: bpy.types.Context, dragged: Drag) -> set[OperatorReturnItems]:
         """Confirm the drag, and report it."""
         distance = length_text(context.scene, length(vector(self.value)))
         done = msg("Dragged “{dragged}” by {distance}", dragged=dragged.name, distance=distance)
@@ -195,7 +196,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         self.armature, self.bone = armature.name, bone
         self._gesture = Gesture(context, dragged, armature, mouse)
         cast(Any, context.window_manager).modal_handler_add(self)
-        keys = (*KEYS, PIN_KEY) if isinstance(dragged, drag.PinningDrag) else KEYS
+        keys = (*KEYS, PIN_KEY) if isinstance(dragged, PinningDrag) else KEYS
         draw = cast(Any, context.workspace).status_text_set
         draw(lambda header, _context: _draw_keys(header, keys))
         self._show(context)
@@ -233,7 +234,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             self.value = self._gesture.displacement
             return self._confirm(context, self._gesture.dragged)
         dragged = self._gesture.dragged
-        if event.type == "P" and is_press and isinstance(dragged, drag.PinningDrag):
+        if event.type == "P" and is_press and isinstance(dragged, PinningDrag):
             dragged.next_pin()
             cast(Any, context.area).tag_redraw()
             return {"RUNNING_MODAL"}
