@@ -39,8 +39,6 @@ class Skeleton:
         self._names_and_rests = _names_and_rests(armature)
         self._recorded: dict[int, object] = {}
         self._missing: set[str] = set()
-        self.known = {known: bone.name for bone in bones if (known := bone.fabrik_name)}
-        """The names of bones by those by which settings last referred to them."""
         self.renamed: dict[str, str] = {}
         """The new names of renamed bones by their old names, for references that use these."""
         self._bones: dict[int, Bone] = {}

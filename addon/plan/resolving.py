@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any
 
 import bpy
 
@@ -214,8 +213,9 @@ def _point(item: FabrikConstraint, pointer: str, bone_name: str) -> Point | None
 def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -> int:
     """Return the index of the bone that a setting names, following renames.
 
-    Each bone stores the name by which settings refer to it. The one that stored it was renamed if
-    no bone has the name any more, or one that has stored another one, as after swapping names.
+    Each bone stores the name by which settings refer to it. If no bone has the name any more, the
+    one that stored it was renamed. Names that were swapped are not followed: Paste Pose Flipped
+    swaps what bones store as well.
 
     Raises:
         ProblemError: If there is no such bone.
@@ -235,17 +235,6 @@ def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -
             )
         name = rig.renamed[name]
         write_later(owner, field_name, name)
-    elif swapped := _swapped(rig, bones, name):
-        name = swapped
-        write_later(owner, field_name, name)
     write_later(bones[name], "fabrik_name", name)
     rig.record(rig.index[name])
     return rig.index[name]
-
-
-def _swapped(rig: Skeleton, bones: Any, name: str) -> str:
-    """Return the bone that had a name which another one has now; empty if it is the same one."""
-    other = rig.known.get(name, name)
-    if other == name or bones[name].fabrik_name == name or other not in bones:
-        return ""
-    return other if bones[other].fabrik_name == name else ""

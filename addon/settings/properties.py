@@ -63,18 +63,7 @@ def _ends_changed(item: FabrikConstraint, context: bpy.types.Context) -> None:
     """Discard the plan, and notify that the tip or target changed."""
     structure_changed(item, context)
     if not notifications.is_following():
-        _know_bone(item.id_data, item.bone)
-        _know_bone(pointed(item, "target"), item.subtarget)
         notifications.ends.notify(item)
-
-
-def _know_bone(armature: bpy.types.ID | None, name: str) -> None:
-    """Note by which name a bone is chosen: another one may have had the name before."""
-    pose = getattr(armature, "pose", None)
-    if armature is not None and pose and armature.library is None and name in pose.bones:
-        bone: Any = pose.bones[name]
-        if bone.fabrik_name != name:
-            bone.fabrik_name = name
 
 
 def _offset_switched(item: FabrikConstraint, context: bpy.types.Context) -> None:

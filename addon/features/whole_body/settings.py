@@ -176,10 +176,9 @@ def body_settings(armature: bpy.types.ID) -> FabrikWholeBody:
 def pinned_bone(armature: bpy.types.Object, pin: FabrikPin) -> str:
     """Return the name of the bone of a pin, also if it was renamed since; empty if it is gone."""
     bones: Any = pose_bones(armature)
-    if pin.bone in bones and bones[pin.bone].fabrik_name in ("", pin.bone):
+    if pin.bone in bones:
         return pin.bone
-    renamed = [bone.name for bone in bones if bone.fabrik_name == pin.bone]
-    return renamed[0] if renamed else pin.bone if pin.bone in bones else ""
+    return next((bone.name for bone in bones if bone.fabrik_name == pin.bone), "")
 
 
 def pin_kind(armature: bpy.types.Object, bone: str) -> str:

@@ -466,7 +466,7 @@ def test_an_operation_recognizes_the_character_once(
     asked: list[str] = []
     recognize = character._looked_at
     monkeypatch.setattr(
-        character, "_looked_at", lambda ob, axes: asked.append(ob.name) or recognize(ob, axes)
+        character, "_looked_at", lambda ob, *given: asked.append(ob.name) or recognize(ob, *given)
     )
     click_bones(rig, "Foot.L")
     options = {"controls": "EMPTY", "use_pole": False, "use_both_sides": True}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import bpy
 import pytest
-from rigs import activate, add_constraint, evaluated, make_armature, make_empty, tip_error, update
+from rigs import activate, add_constraint, evaluated, make_armature, make_empty, update
 
 pytestmark = pytest.mark.usefixtures("silent")
 
@@ -36,59 +35,6 @@ def edit(rig: Any, *names: str) -> Any:
 def leave() -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
     update()
-
-
-def rename(bones: Any) -> None:
-    bones["B1.L"].name = "Other"
-    bones["B1.R"].name = "B1.L"
-    bones["Other"].name = "B1.R"
-
-
-def in_edit_mode(rig: Any) -> None:
-    rename(edit(rig))
-    leave()
-
-
-def by_script(rig: Any) -> None:
-    rename(rig.data.bones)
-    update()
-
-
-def by_flipping(rig: Any) -> None:
-    edit(rig, *[bone.name for bone in rig.data.bones if bone.name != "Root"])
-    bpy.ops.armature.flip_names()
-    leave()
-
-
-@pytest.mark.parametrize("swap", [in_edit_mode, by_script, by_flipping])
-@pytest.mark.parametrize("both", [False, True])
-def test_swapped_names_are_followed(swap: Callable[[Any], None], both: bool) -> None:
-    rig = make_legs()
-    if both:
-        add_constraint(rig, "B1.R", make_empty("Right", (-1, -0.5, 1.6)), chain_count=2)
-    pin = rig.fabrik.pins.add()
-    pin.name = pin.bone = "B1.L"
-    update()
-    swap(rig)
-    items = rig.fabrik.constraints
-    assert [item.bone for item in items] == ["B1.R", "B1.L"][: len(items)]
-    assert all(tip_error(rig, item.bone, item.target) < 1e-4 for item in items)
-    swap(rig)
-    assert [item.bone for item in items] == ["B1.L", "B1.R"][: len(items)]
-
-
-def test_a_bone_that_is_chosen_is_meant_whatever_another_one_was_called() -> None:
-    rig = make_legs()
-    rig.fabrik.constraints.clear()
-    update()
-    rig.data.bones["B1.L"].name = "Old"
-    edit(rig)
-    bone = rig.data.edit_bones.new("B1.L")
-    bone.head, bone.tail, bone.parent = (1, 0, 3), (1, 0, 4), rig.data.edit_bones["Root"]
-    leave()
-    item = add_constraint(rig, "B1.L", bpy.data.objects["Target"], chain_count=1)
-    update()
-    assert item.bone == "B1.L"
 
 
 @pytest.mark.parametrize("way", ["dissolve", "delete"])

@@ -392,17 +392,17 @@ def test_nothing_jumps_where_fk_and_ik_take_over_beneath_a_layer(operator: str, 
         assert (tip_world(rig, bone.name) - tip).length < 1e-4
 
 
-def test_what_comes_after_the_snapped_one_and_cannot_be_undone_is_named() -> None:
-    """Its FK pose cannot be the one that a wave turns into what was solved after the wave."""
+def test_a_pose_that_what_is_beneath_the_snapped_one_undoes_is_named() -> None:
+    """No FK pose of a bone counts that looks at something."""
     from addon.features.fk_ik.span import Span
     from addon.features.fk_ik.to_ik import snap_to_ik
 
     rig = make_chain(4)
-    wave(rig, "B3")
+    look_at(rig, "B3", make_empty("Fly", (2, 0, 0)))
     add_constraint(rig, "B3", make_empty("Target", (1, 0.5, 2)), name="Reach")
     go(4)
     done = snap_to_ik(rig, [1], Span((4.0,)))
-    assert "It shares bones with “Wave B3”" in done.problem
+    assert "It shares bones with “Look”" in done.problem
 
 
 def test_keys_of_a_switch_beneath_a_layer_keep_the_fk_pose_before_it() -> None:
