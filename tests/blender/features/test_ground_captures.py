@@ -827,3 +827,21 @@ def normal_turns(
         for places in (before, after)
     ]
     return [old.angle(new) for old, new in zip(*planes, strict=True)]
+
+
+@pytest.mark.parametrize("name", ["Walk", "Run"])
+def test_each_paw_of_a_cycle_stands_though_the_tails_of_its_bones_are_guessed(
+    name: str, empty_file: None
+) -> None:
+    """Nothing is below a paw in its skeleton, so the importer lets its bone point up."""
+    rig = run_of("Fox.glb", name, 30)
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    paws = [item for item in rig.fabrik.constraints if item.use_rotation]
+    assert len(paws) == 4
+    floor = plane(size=1000.0)
+    for item in paws:
+        item.ground.object, item.ground.use = floor, True
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    for item in paws:
+        assert [part.kind for part in walk_of(rig, item.name).contacts[0].parts].count("FLAT") == 1
+        assert not item.message
