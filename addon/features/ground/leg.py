@@ -27,7 +27,7 @@ from fabrik_solver.core.vectors import (
     unit,
 )
 
-from ...blender.skeleton import matrix_frame
+from ...blender.skeleton import matrix_frame, vector
 from ...frame.chain import tip_of
 from ...frame.solved_scene import SolvedScene
 from ...plan.chain_plan import ChainPlan, Snapshot
@@ -45,6 +45,9 @@ KNOWN = 0.01
 THICKEST_SOLE = 0.15
 """How high the lowest joint of a foot may rest above the origin of an armature that stands on it,
 in legs."""
+
+IN_THE_AIR = 0.5
+"""The share of the height at which a leg ends at rest, below which other bones stand for it."""
 
 
 class RestFoot(NamedTuple):
@@ -162,7 +165,8 @@ def flexion_of(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
 def _rest_floor(chain: ChainPlan, foot: int, up: Vec, leg: float) -> float:
     """Return the height of the floor of the rest pose, in the armature's own space.
 
-    That is its origin if the foot rests right above it, else the lowest joint of the foot.
+    That is its origin if the foot rests right above it, or if its leg ends in the air: what stands
+    there is not part of it, as feet that follow controls. Else it is the lowest joint of the foot.
     """
     rig = chain.rig
     heights: list[float] = []
@@ -173,4 +177,12 @@ def _rest_floor(chain: ChainPlan, foot: int, up: Vec, leg: float) -> float:
             tail = add(head, mat_apply(axes, (0.0, rig.bone(bone).length, 0.0)))
             heights.append(dot(tail, up))
     lowest = min(heights)
-    return 0.0 if 0.0 <= lowest <= THICKEST_SOLE * leg else lowest
+    if 0.0 <= lowest <= THICKEST_SOLE * leg:
+        return 0.0
+    if lowest > 0.0 and not rig.children[foot]:
+        above = set(rig.chain_up(foot))
+        others = [bone for bone in range(len(rig.names)) if bone not in above]
+        feet = [dot(vector(rig.rest(bone).head_local), up) for bone in others]
+        if 0.0 <= min(feet, default=lowest) < IN_THE_AIR * lowest:
+            return 0.0
+    return lowest

@@ -845,3 +845,28 @@ def test_each_paw_of_a_cycle_stands_though_the_tails_of_its_bones_are_guessed(
     for item in paws:
         assert [part.kind for part in walk_of(rig, item.name).contacts[0].parts].count("FLAT") == 1
         assert not item.message
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "body"),
+    [
+        ("q_Trex.glb", "Armature|TRex_Walk", "Body"),
+        ("q_Wolf.glb", "AnimalArmature|Walk", "Back"),
+    ],
+)
+def test_an_animal_whose_feet_are_not_part_of_its_legs_does_not_sink_into_its_floor(
+    file: str, name: str, body: str, empty_file: None
+) -> None:
+    """Its feet follow controls, so that its legs end in the air, which is not where it stands."""
+    rig = run_of(file, name, 30)
+    legs = [bone.name for bone in rig.pose.bones if "Leg" in bone.name]
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    before = toes_at(rig, (body,), frames_of(rig))[body]
+    floor = plane(size=100.0)
+    for item in rig.fabrik.constraints:
+        if item.bone in legs and item.bone.startswith(("Back", "FrontLower")):
+            item.ground.object, item.ground.use = floor, True
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    after = toes_at(rig, (body,), frames_of(rig))[body]
+    high = min(place.z for place in before)
+    assert max(abs((old - new).z) for old, new in zip(before, after, strict=True)) < 0.01 * high
