@@ -78,7 +78,7 @@ class ContactTrack:
         foot = self.track.foot
         rests = {HEEL: foot.heel_rest, BALL: foot.ball_rest}
         sole = min(foot.heel_rest, foot.ball_rest)
-        if sole > THICKEST_SOLE * self.track.leg:
+        if sole > max(THICKEST_SOLE * self.track.leg, length(sub(foot.ball, foot.heel))):
             return [], []  # The leg ends above its foot.
         for part_kind in (FLAT, ""):
             for heights, kind in points:
