@@ -131,7 +131,7 @@ def bend_of(joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
 
 
 def limb_bend_of(joints: list[Joint], axis: Vec, side: Vec) -> tuple[Vec, float]:
-    """Return the same of a limb that bends to a known side.
+    """Return what `bend_of` does, of a limb that bends to a known side.
 
     The stifle and the hock of a hind leg bend in opposite directions. Its joints are on both sides
     of the axis, and on which of them more changes as it folds, although no joint bends another way.

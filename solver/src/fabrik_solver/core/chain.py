@@ -210,10 +210,10 @@ class Chain:
             axis: The direction from the root to the tip.
             turn: The rotation of the chain as a whole, before it was bent.
         """
-        side = rotate(turn, self.forward())
-        bend, spread = self.own_bend(joints, axis, side)
         if not self.is_known:
-            return bend, spread
+            return bend_of(joints, axis)
+        side = rotate(turn, self.forward())
+        bend, spread = limb_bend_of(joints, axis, side)
         return self.known_bend(bend, spread, side)[0], spread
 
     def flat_start(self) -> tuple[list[Joint], Vec]:
