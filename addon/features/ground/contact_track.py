@@ -20,6 +20,7 @@ from fabrik_solver.motion.contacts import (
 from fabrik_solver.motion.planted import Sole, sole_of
 
 from ...blender.rays import resolve_ground
+from .leg import THICKEST_SOLE
 from .track import IN_WORLD, Sample, Track
 
 LEVEL = 0.5
@@ -77,6 +78,8 @@ class ContactTrack:
         foot = self.track.foot
         rests = {HEEL: foot.heel_rest, BALL: foot.ball_rest}
         sole = min(foot.heel_rest, foot.ball_rest)
+        if sole > max(THICKEST_SOLE * self.track.leg, length(sub(foot.ball, foot.heel))):
+            return [], []  # The leg ends above its foot.
         for part_kind in (FLAT, ""):
             for heights, kind in points:
                 by_angle: tuple[list[float], list[float]] = [], []

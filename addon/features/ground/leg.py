@@ -28,7 +28,7 @@ from fabrik_solver.core.vectors import (
 )
 from fabrik_solver.motion.anatomy import floor_below
 
-from ...blender.skeleton import matrix_frame
+from ...blender.skeleton import matrix_frame, vector
 from ...frame.chain import tip_of
 from ...frame.solved_scene import SolvedScene
 from ...plan.chain_plan import ChainPlan, Snapshot
@@ -36,8 +36,15 @@ from ...plan.chain_plan import ChainPlan, Snapshot
 LONGEST_FOOT = 0.5
 """The length from which on a bone is too long for a foot, in legs."""
 
+STEEPEST_TAIL = 0.5
+"""The sine of the angle by which the bone of a foot without toes rises at rest, up to which it ends
+at its ball: 30°."""
+
 KNOWN = 0.01
 """How far a knee counts to be off its line to the side that it is known to bend to, in legs."""
+
+IN_THE_AIR = 0.5
+"""The share of the height at which a leg ends at rest, below which other bones stand for it."""
 
 
 class RestFoot(NamedTuple):
@@ -79,7 +86,8 @@ def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> RestFoot:
     """Return the heel and the ball of a foot.
 
     A foot that copies its target's rotation has both; the ball is the joint of its toes, or where
-    its bone ends without toes. Of any other foot only the goal is known.
+    its bone ends without toes. Of any other foot only the goal is known, and of one that ends above
+    itself at rest, as importers guess.
 
     Args:
         chain: The constraint.
@@ -90,17 +98,20 @@ def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> RestFoot:
     scale = sum(map(length, mat_columns(world))) / 3.0
     rig = chain.rig
     foot = chain.tip_bone if chain.tip_bone >= 0 else chain.bones[-1]
+    up_rest = unit(inverse_apply(world, up)) or (0.0, 0.0, 1.0)
+    axes, head = matrix_frame(rig.rest(foot).matrix_local)
     end = ORIGIN
     if chain.has_hand and chain.tip_bone < 0:
         end = (0.0, -rig.bone(foot).length, 0.0)
     elif chain.has_hand:
         toes = [rig.bone(toe).head for toe in rig.children[foot]]
         toes = [toe for toe in toes if 0.0 < length(toe) * scale < LONGEST_FOOT * leg]
-        end = max(toes, key=length, default=(0.0, rig.bone(foot).length, 0.0))
+        tail = (0.0, rig.bone(foot).length, 0.0)
+        if dot(mat_apply(axes, tail), up_rest) > STEEPEST_TAIL * length(tail):
+            tail = ORIGIN
+        end = max(toes, key=length, default=tail)
     if length(end) * scale >= LONGEST_FOOT * leg:
         end = ORIGIN
-    up_rest = unit(inverse_apply(world, up)) or (0.0, 0.0, 1.0)
-    axes, head = matrix_frame(rig.rest(foot).matrix_local)
     goal = head
     if chain.tip_bone < 0:
         goal = add(head, mat_apply(axes, (0.0, rig.bone(foot).length, 0.0)))
@@ -149,7 +160,11 @@ def flexion_of(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
 
 
 def _rest_floor(chain: ChainPlan, foot: int, up: Vec, leg: float) -> float:
-    """Return the height of the floor of the rest pose, in the armature's own space."""
+    """Return the height of the floor of the rest pose, in the armature's own space.
+
+    It is the origin as well if the leg ends in the air: what stands there is not part of it, as
+    feet that follow controls.
+    """
     rig = chain.rig
     joints: list[float] = []
     ends: list[float] = []
@@ -159,4 +174,11 @@ def _rest_floor(chain: ChainPlan, foot: int, up: Vec, leg: float) -> float:
         if not rig.children[bone] and rig.bone(bone).length < LONGEST_FOOT * leg:
             tail = add(head, mat_apply(axes, (0.0, rig.bone(bone).length, 0.0)))
             ends.append(dot(tail, up))
-    return floor_below(joints, ends, leg)
+    floor = floor_below(joints, ends, leg)
+    if floor > 0.0 and not rig.children[foot]:
+        above = set(rig.chain_up(foot))
+        others = [bone for bone in range(len(rig.names)) if bone not in above]
+        feet = [dot(vector(rig.rest(bone).head_local), up) for bone in others]
+        if 0.0 <= min(feet, default=floor) < IN_THE_AIR * floor:
+            return 0.0
+    return floor
