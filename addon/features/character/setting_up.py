@@ -130,7 +130,8 @@ def _use_bones(
     use_bones(armature, indices, holder)
     for part, index in zip(parts, indices, strict=True):
         item = settings(armature).constraints[index]
-        part.target, part.subtarget = item.target, item.subtarget
+        if item.subtarget != part.bone:  # A foot that is no child of its leg is its target.
+            part.target, part.subtarget = item.target, item.subtarget
         part.pole, part.pole_bone = item.pole_target, item.pole_subtarget
 
 
@@ -212,7 +213,9 @@ def _snap(
     indices = [cast(int, index_of(armature, part)) for part in parts if part not in heads]
     for part in heads:
         _snap_look_target(armature, part, span)
-    return snap_to_fk(armature, indices, span) if indices else SnapResult(0.0, "")
+    # A foot that is no child of its leg is its target, and animated already.
+    still = {part.bone for part in parts}
+    return snap_to_fk(armature, indices, span, still) if indices else SnapResult(0.0, "")
 
 
 def _snap_look_target(armature: bpy.types.Object, part: FabrikPart, span: Span) -> None:

@@ -1,0 +1,68 @@
+"""Bones that are added where a limb ends whose hand or foot is no child of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+import bpy
+from mathutils import Vector
+
+from ..blender.access import pose_bones
+from ..blender.limbs import named_chain
+from ..settings.properties import FabrikConstraint
+from .controls import COLLECTION, control_name, edit_mode, refuse_uneditable
+from .known_limbs import Limb
+
+SAME_PLACE: Final = 1e-3
+"""The largest distance of a tail from the end of its limb, as a fraction of the bone's length."""
+
+SIZE: Final = 0.1
+"""The length of such a bone, as a fraction of the bone that it ends."""
+
+
+def with_ends(armature: bpy.types.Object, limbs: Sequence[Limb]) -> list[Limb]:
+    """Return limbs with bones where their joints with detached hands and feet are.
+
+    Where the tail of the last bone is there, it needs none. Importers guess tails.
+
+    Raises:
+        ProblemError: If bones cannot be added; then nothing has changed.
+    """
+    bones = cast(bpy.types.Armature, armature.data).bones
+    joints: dict[int, Vector] = {}
+    names: dict[int, str] = {}
+    for i, limb in enumerate(limbs):
+        if limb.detached is None:
+            continue
+        last = bones[limb.detached.limb]
+        joint = last.matrix_local @ Vector(limb.detached.joint)
+        if (joint - last.tail_local).length > SAME_PLACE * (joint - last.head_local).length:
+            joints[i], names[i] = joint, limb.detached.name
+    if not joints:
+        return [*limbs]
+    refuse_uneditable(armature)
+    with edit_mode(armature) as edited:
+        for i, joint in joints.items():
+            last = edited[limbs[i].bones[-1]]
+            bone = edited.new(control_name(names[i], "IK End", False))
+            bone.parent = last
+            bone.head = joint
+            bone.tail = joint + SIZE * (joint - last.head)
+            bone.use_deform = False
+            names[i] = bone.name
+    data: Any = armature.data
+    collection = data.collections_all.get(COLLECTION) or data.collections.new(COLLECTION)
+    for name in names.values():
+        collection.assign(pose_bones(armature)[name])
+        data.bones[name].fabrik_is_control = True
+    return [limb._replace(hand=names.get(i, limb.hand)) for i, limb in enumerate(limbs)]
+
+
+def added_end(armature: bpy.types.Object, item: FabrikConstraint) -> str:
+    """Return the bone that was added where the limb of a constraint ends; empty if none was."""
+    if item.bone not in pose_bones(armature):
+        return ""
+    end = pose_bones(armature)[item.bone]
+    is_added = cast(Any, end.bone).fabrik_is_control and not end.children
+    return named_chain(item, end).tip if is_added else ""
