@@ -36,11 +36,13 @@ class DetachedEnd(NamedTuple):
         name: Its name.
         limb: The last bone of the limb.
         joint: Where that ends, in its rest space, whose origin is its head.
+        added: The bone that was added there with IK; empty if none was.
     """
 
     name: str
     limb: str
     joint: Vec
+    added: str = ""
 
 
 def detached_ends(armature: bpy.types.Object, clip: Clip) -> dict[str, DetachedEnd]:
@@ -68,7 +70,7 @@ def detached_ends(armature: bpy.types.Object, clip: Clip) -> dict[str, DetachedE
         for one in beside:
             joint = _joint(before, last, one, poses)
             if joint is not None:
-                end = DetachedEnd(one.name, last.name, vector(joint))
+                end = DetachedEnd(one.name, last.name, vector(joint), _added(last))
                 found.append((len(one.children_recursive), end))
     ends: dict[str, DetachedEnd] = {}
     # Of several, that which carries toes is the foot, and not its control.
@@ -81,6 +83,11 @@ def detached_ends(armature: bpy.types.Object, clip: Clip) -> dict[str, DetachedE
 def _children(bone: bpy.types.Bone) -> list[bpy.types.Bone]:
     """Return the children of a bone that were not added with IK."""
     return [one for one in bone.children if not cast(Any, one).fabrik_is_control]
+
+
+def _added(last: bpy.types.Bone) -> str:
+    """Return the child of a bone that was added with IK; empty if there is none."""
+    return next((one.name for one in last.children if cast(Any, one).fabrik_is_control), "")
 
 
 def _joint(

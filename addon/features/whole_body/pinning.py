@@ -10,6 +10,7 @@ import bpy
 from fabrik_solver.core.vectors import Vec, dot
 
 from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
 from ...blender.skeleton import vector
 from .carriers import Carriers
 from .roles import STANDING, Roles
@@ -49,7 +50,11 @@ def meant_bone(
     chains: Sequence[PosedChain],
     bone: str,
 ) -> int:
-    """Return the bone that is dragged or pinned by another one: a target means its hand or foot."""
+    """Return the bone that is dragged or pinned by another one: a target means its hand or foot.
+
+    Raises:
+        ProblemError: If it is of a hand or foot that no limb moves.
+    """
     index = carriers.rig.index
     named = index[roles.named(bone)]
     for chain in chains:
@@ -59,6 +64,15 @@ def meant_bone(
         last = chain.bones[-1]
         ends = [index[name] for name in roles.ends if carriers.carries(last, index[name])]
         return min(ends, key=lambda end: len(carriers.up(end)), default=last)
+    for above in carriers.up(named):
+        name = carriers.rig.names[above]
+        if name in roles.detached:
+            raise ProblemError(
+                "“{bone}” is no child of “{limb}” and does not move with the body: choose Add IK "
+                "Limb for it first",
+                bone=name,
+                limb=roles.detached[name],
+            )
     return named
 
 
