@@ -9,9 +9,10 @@ import bpy
 from mathutils import Vector
 
 from ..blender.access import pose_bones
+from ..blender.errors import ProblemError
 from ..blender.limbs import named_chain
 from ..settings.properties import FabrikConstraint
-from .controls import COLLECTION, control_name, edit_mode, refuse_uneditable
+from .controls import COLLECTION, control_name, edit_mode, uneditable_problem
 from .known_limbs import Limb
 
 SAME_PLACE: Final = 1e-3
@@ -41,7 +42,13 @@ def with_ends(armature: bpy.types.Object, limbs: Sequence[Limb]) -> list[Limb]:
             joints[i], names[i] = joint, limb.detached.name
     if not joints:
         return [*limbs]
-    refuse_uneditable(armature)
+    if uneditable_problem(armature):
+        raise ProblemError(
+            "The bones of “{armature}” are linked, and none can be added where “{bone}” is, which "
+            "is no child of its limb: add IK in its own file",
+            armature=armature.name,
+            bone=next(iter(names.values())),
+        )
     with edit_mode(armature) as edited:
         for i, joint in joints.items():
             last = edited[limbs[i].bones[-1]]

@@ -199,9 +199,19 @@ def _legs(rig: Skeleton, tips: Sequence[str]) -> tuple[Character, list[_NewLeg],
 
 
 def _recognized(rig: Skeleton) -> tuple[Character, list[_NewLeg]]:
-    """Return the character of an armature, and its legs if it stands upright in the world."""
+    """Return the character of an armature, and its legs if it stands upright in the world.
+
+    Raises:
+        ProblemError: If its feet are no children of its legs.
+    """
     character = character_of(rig.object)
     names = character.names
+    if character.detached:
+        raise ProblemError(
+            "{feet} are no children of their legs and would stay behind: make them children in "
+            "Edit Mode before a walk is added",
+            feet=listed([*character.detached]),
+        )
     legs = [
         _NewLeg(
             [rig.index[names[bone]] for bone in limb.bones],
