@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 import bpy
 from mathutils import Matrix, Vector
@@ -20,6 +20,9 @@ from .skeleton import vector
 
 SAME_PLACE: Final = 0.05
 """The largest distance of two joints that are one, as a fraction of the bone that ends there."""
+
+SAME_TIP: Final = 1e-3
+"""The same of a bone that the limb may end at, which solvers rely on."""
 
 MOST: Final = 0.75
 """The share of a clip's frames at which they are one: where a target was out of reach of baked IK,
@@ -36,13 +39,14 @@ class DetachedEnd(NamedTuple):
         name: Its name.
         limb: The last bone of the limb.
         joint: Where that ends, in its rest space, whose origin is its head.
-        added: The bone that was added there with IK; empty if none was.
+        tip: The child of the last bone whose head is there, as exporters and IK add one; empty if
+            there is none.
     """
 
     name: str
     limb: str
     joint: Vec
-    added: str = ""
+    tip: str = ""
 
 
 def detached_ends(armature: bpy.types.Object, clip: Clip) -> dict[str, DetachedEnd]:
@@ -62,7 +66,7 @@ def detached_ends(armature: bpy.types.Object, clip: Clip) -> dict[str, DetachedE
     found: list[tuple[int, DetachedEnd]] = []
     for last in bones:
         before = last.parent
-        if _children(last) or before is None or before.parent is None or len(_children(before)) > 1:
+        if before is None or before.parent is None or any(one.children for one in last.children):
             continue
         above = ["", *(bone.name for bone in before.parent_recursive)]
         line = {last, before, *before.parent_recursive}
@@ -70,7 +74,7 @@ def detached_ends(armature: bpy.types.Object, clip: Clip) -> dict[str, DetachedE
         for one in beside:
             joint = _joint(before, last, one, poses)
             if joint is not None:
-                end = DetachedEnd(one.name, last.name, vector(joint), _added(last))
+                end = DetachedEnd(one.name, last.name, vector(joint), _tip(last, joint))
                 found.append((len(one.children_recursive), end))
     ends: dict[str, DetachedEnd] = {}
     # Of several, that which carries toes is the foot, and not its control.
@@ -80,14 +84,12 @@ def detached_ends(armature: bpy.types.Object, clip: Clip) -> dict[str, DetachedE
     return ends
 
 
-def _children(bone: bpy.types.Bone) -> list[bpy.types.Bone]:
-    """Return the children of a bone that were not added with IK."""
-    return [one for one in bone.children if not cast(Any, one).fabrik_is_control]
-
-
-def _added(last: bpy.types.Bone) -> str:
-    """Return the child of a bone that was added with IK; empty if there is none."""
-    return next((one.name for one in last.children if cast(Any, one).fabrik_is_control), "")
+def _tip(last: bpy.types.Bone, joint: Vector) -> str:
+    """Return the child of a bone that is at a place in its space; empty if there is none."""
+    to_last = last.matrix_local.inverted_safe()
+    near = {one.name: (to_last @ one.head_local - joint).length for one in last.children}
+    name = min(near, key=lambda one: near[one], default="")
+    return name if name and near[name] <= SAME_TIP * joint.length else ""
 
 
 def _joint(

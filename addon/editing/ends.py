@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 import bpy
 from mathutils import Vector
 
 from ..blender.access import pose_bones
+from ..blender.detached import DetachedEnd
 from ..blender.errors import ProblemError
 from ..blender.limbs import named_chain
 from ..settings.properties import FabrikConstraint
@@ -25,23 +26,35 @@ SIZE: Final = 0.1
 def with_ends(armature: bpy.types.Object, limbs: Sequence[Limb]) -> list[Limb]:
     """Return limbs with bones where their joints with detached hands and feet are.
 
-    Where the tail of the last bone is there, it needs none. Importers guess tails.
+    Where the tail of the last bone is there, or a child of it, it needs none.
 
     Raises:
         ProblemError: If bones cannot be added; then nothing has changed.
     """
     bones = cast(bpy.types.Armature, armature.data).bones
     joints: dict[int, Vector] = {}
-    names: dict[int, str] = {}
     for i, limb in enumerate(limbs):
-        if limb.detached is None:
+        if limb.detached is None or limb.detached.tip:
             continue
         last = bones[limb.detached.limb]
         joint = last.matrix_local @ Vector(limb.detached.joint)
         if (joint - last.tail_local).length > SAME_PLACE * (joint - last.head_local).length:
-            joints[i], names[i] = joint, limb.detached.name
-    if not joints:
-        return [*limbs]
+            joints[i] = joint
+    tips = {i: limb.detached.tip for i, limb in enumerate(limbs) if limb.detached}
+    if joints:
+        tips.update(_added(armature, limbs, joints))
+    return [limb._replace(hand=tips.get(i) or limb.hand) for i, limb in enumerate(limbs)]
+
+
+def _added(
+    armature: bpy.types.Object, limbs: Sequence[Limb], joints: Mapping[int, Vector]
+) -> dict[int, str]:
+    """Add bones at the joints of limbs, in armature space, and return their names.
+
+    Raises:
+        ProblemError: If that is impossible.
+    """
+    names = {i: cast(DetachedEnd, limbs[i].detached).name for i in joints}
     if uneditable_problem(armature):
         raise ProblemError(
             "The bones of “{armature}” are linked, and none can be added where “{bone}” is, which "
@@ -63,7 +76,7 @@ def with_ends(armature: bpy.types.Object, limbs: Sequence[Limb]) -> list[Limb]:
     for name in names.values():
         collection.assign(pose_bones(armature)[name])
         data.bones[name].fabrik_is_control = True
-    return [limb._replace(hand=names.get(i, limb.hand)) for i, limb in enumerate(limbs)]
+    return names
 
 
 def added_end(armature: bpy.types.Object, item: FabrikConstraint) -> str:

@@ -117,7 +117,7 @@ def _add_limbs(
         if options.flip:
             flip(armature, [name for limb in limbs for name in limb.bones[1:]])
         jointed = with_ends(armature, limbs)
-        ends += [one.hand for one in jointed if one.detached and one.hand]
+        ends += [one.hand for one in jointed if one.detached and one.hand != one.detached.tip]
         notes = _build(armature, jointed, options, before, hinged)
     except BaseException:
         remove_hinges(armature, hinged)

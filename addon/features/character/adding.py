@@ -69,7 +69,7 @@ def add_constraint(armature: bpy.types.Object, part: FabrikPart) -> None:
         bones = [last, *last.parent_recursive][:count][::-1]
         names = tuple(bone.name for bone in bones)
         [limb] = with_ends(armature, [Limb(names, detached=detached)])
-        if limb.hand:
+        if limb.hand and limb.hand != detached.tip:
             part.target, part.subtarget = armature, limb.hand
         item = limbs.add_to_detached(armature, limb, name)
     elif part.kind == "HEAD":

@@ -57,6 +57,8 @@ def meant_bone(
     """
     index = carriers.rig.index
     named = index[roles.named(bone)]
+    of_foot = [one for one in carriers.up(named) if carriers.rig.names[one] in roles.detached]
+    named = of_foot[-1] if of_foot else named
     for chain in chains:
         target = chain.target
         if target is None or (target.object, target.bone) != (armature, named):
@@ -64,15 +66,14 @@ def meant_bone(
         last = chain.bones[-1]
         ends = [index[name] for name in roles.ends if carriers.carries(last, index[name])]
         return min(ends, key=lambda end: len(carriers.up(end)), default=last)
-    for above in carriers.up(named):
-        name = carriers.rig.names[above]
-        if name in roles.detached:
-            raise ProblemError(
-                "“{bone}” is no child of “{limb}” and does not move with the body: choose Add IK "
-                "Limb for it first",
-                bone=name,
-                limb=roles.detached[name],
-            )
+    if of_foot:
+        name = carriers.rig.names[named]
+        raise ProblemError(
+            "“{bone}” is no child of “{limb}” and does not move with the body: choose Add IK "
+            "Limb for it first",
+            bone=name,
+            limb=roles.detached[name],
+        )
     return named
 
 

@@ -209,8 +209,8 @@ class _Finder:
         if detached is None:
             return limb
         self.roles.detached[end] = detached.limb
-        added = self.names.index(detached.added) if detached.added else -1
-        return limb._replace(end=added, toe=-1)
+        tip = self.names.index(detached.tip) if detached.tip else -1
+        return limb._replace(end=tip, toe=-1)
 
     def _length(self, bone: int, after: int) -> float:
         return dist(self.character.bones[bone].head, self.character.bones[after].head)

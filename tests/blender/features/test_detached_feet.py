@@ -23,11 +23,18 @@ ENDS_AT = {"thigh": "shin", "shin": "foot", "foot": "toe", "upper_arm": "forearm
 """The joints at which bones end that end there; other tails lie anywhere."""
 
 
-def make_detached(*, has_tails: bool = False, has_names: bool = True, is_keyed: bool = True) -> Any:
+def make_detached(
+    *,
+    has_tails: bool = False,
+    has_leaves: bool = False,
+    has_names: bool = True,
+    is_keyed: bool = True,
+) -> Any:
     """A human whose feet are children of the root, and follow the shins in its animation.
 
     Args:
         has_tails: Whether bones end at the next joint.
+        has_leaves: Whether legs end with bones, as exporters add them, and have twist bones.
         has_names: Whether the names of bones mean anything.
         is_keyed: Whether it moves.
     """
@@ -38,6 +45,12 @@ def make_detached(*, has_tails: bool = False, has_names: bool = True, is_keyed: 
         for side, sign in ((".L", 1), (".R", -1)):
             above = "root" if name == "foot" else parent + side if parent in SIDE else parent
             joints[name + side] = above, Vector((sign * x, y, z))
+    for side in (".L", ".R") if has_leaves else ():
+        joints["shin_end" + side] = "shin" + side, joints["foot" + side][1].copy()
+        joints["thigh_twist" + side] = (
+            "thigh" + side,
+            joints["shin" + side][1].lerp(joints["thigh" + side][1], 0.5),
+        )
     number = {name: f"n{i:03}" for i, name in enumerate(joints)} if not has_names else {}
 
     def named(name: str) -> str:
@@ -160,9 +173,10 @@ def test_a_foot_that_goes_its_own_way_is_none() -> None:
 
 @pytest.mark.parametrize("clicked", ["foot.L", "toe.L", "shin.L", "thigh.L"])
 @pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
-@pytest.mark.parametrize("has_tails", [False, True], ids=["guessed", "tails"])
-def test_ik_reaches_for_the_foot(clicked: str, controls: str, *, has_tails: bool) -> None:
-    rig = make_detached(has_tails=has_tails)
+@pytest.mark.parametrize("end", ["guessed", "has_tails", "has_leaves"])
+def test_ik_reaches_for_the_foot(clicked: str, controls: str, end: str) -> None:
+    has_tails = end == "has_tails"
+    rig = make_detached(**({} if end == "guessed" else {end: True}))
     names = [bone.name for bone in rig.data.bones]
     go(9)
     before = shown(rig, [9])
@@ -172,6 +186,7 @@ def test_ik_reaches_for_the_foot(clicked: str, controls: str, *, has_tails: bool
     (item,) = rig.fabrik.constraints
     assert (item.target, item.subtarget, item.state) == (rig, "foot.L", "REACHED")
     assert item.use_tail == has_tails and item.pole_target is not None
+    assert (item.bone in names) == (end != "guessed")  # No bone is added where there is one.
     assert apart(before, shown(rig, [9])) < 1e-4
     # The foot is moved, the leg follows, and no other bone does.
     foot = rig.pose.bones["foot.L"]
@@ -181,11 +196,10 @@ def test_ik_reaches_for_the_foot(clicked: str, controls: str, *, has_tails: bool
     posed = evaluated(rig).pose.bones
     ankle = posed[item.bone].tail if has_tails else posed[item.bone].head
     assert (ankle - posed["foot.L"].head).length < 1e-4 and item.state == "REACHED"
-    moved = {
-        name for name in names
-        if (posed[name].head - (rig.matrix_world.inverted() @ before[9, name].translation)).length > 1e-3
-    }  # fmt: skip
-    assert moved == {"shin.L", "foot.L", "toe.L"}
+    back = rig.matrix_world.inverted()
+    places = {name: back @ before[9, name].translation for name in names}
+    moved = {name for name, place in places.items() if (posed[name].head - place).length > 1e-3}
+    assert moved - {"shin_end.L", "thigh_twist.L"} == {"shin.L", "foot.L", "toe.L"}
     foot.matrix = start
     update()
     rig.fabrik.active_index = 0
@@ -222,7 +236,17 @@ def _foot_keys(rig: Any) -> list[tuple[str, int, list[tuple[float, float]]]]:
     ]
 
 
-def test_the_body_moves_with_a_foot_that_has_ik() -> None:
+@pytest.mark.parametrize(
+    ("dragged", "moving", "way"),
+    [
+        ("hips", "hips", (0.0, -0.05, -0.1)),
+        ("foot.R", "foot.R", (0.0, -0.05, 0.05)),
+        ("toe.R", "foot.R", (0.0, -0.05, 0.05)),
+    ],
+)
+def test_the_body_moves_with_a_foot_that_has_ik(
+    dragged: str, moving: str, way: tuple[float, float, float]
+) -> None:
     rig = make_detached()
     activate(rig)
     bpy.ops.fabrik.character_recognize()
@@ -232,16 +256,18 @@ def test_the_body_moves_with_a_foot_that_has_ik() -> None:
     for bone in ("foot.L", "foot.R"):
         assert bpy.ops.fabrik.pin(bone=bone, kind="BOTH") == {"FINISHED"}
     before = shown(rig, [9])
-    assert bpy.ops.fabrik.drag(bone="hips", value=(0.0, -0.05, -0.1), whole_body=True) == {
-        "FINISHED"
-    }
+    done = bpy.ops.fabrik.drag(bone=dragged, value=way, whole_body=True)
+    assert done == {"FINISHED"}
     update()
     posed = evaluated(rig)
-    heads = {bone.name: posed.matrix_world @ bone.head for bone in posed.pose.bones}
-    for bone in ("foot.L", "foot.R"):
-        assert (heads[bone] - before[9, bone].translation).length < 1e-4
-    way = heads["hips"] - before[9, "hips"].translation
-    assert (way - Vector((0.0, -0.05, -0.1))).length < 2e-3
+    moved = {
+        bone.name: posed.matrix_world @ bone.head - before[9, bone.name].translation
+        for bone in posed.pose.bones
+    }
+    assert (moved[moving] - Vector(way)).length < 2e-3
+    for bone in {"foot.L", "foot.R"} - {moving}:
+        assert moved[bone].length < 1e-4
+    assert moved["hips"].length > 1e-3  # The whole body moved.
 
 
 def test_it_is_said_where_a_foot_would_stay_behind() -> None:
