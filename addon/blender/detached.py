@@ -77,9 +77,12 @@ def detached_ends(armature: bpy.types.Object, clip: Clip) -> dict[str, DetachedE
                 end = DetachedEnd(one.name, last.name, vector(joint), _tip(last, joint))
                 found.append((len(one.children_recursive), end))
     ends: dict[str, DetachedEnd] = {}
+    limbs = {end.limb for _, end in found}
     # Of several, that which carries toes is the foot, and not its control.
     for _, end in sorted(found, key=lambda pair: -pair[0]):
-        if end.name not in ends and end.limb not in {other.limb for other in ends.values()}:
+        below = {end.name, *(one.name for one in bones[end.name].children_recursive)}
+        is_taken = end.name in ends or end.limb in {other.limb for other in ends.values()}
+        if not is_taken and not limbs & below:  # What carries a limb ends none.
             ends[end.name] = end
     return ends
 
