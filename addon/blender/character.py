@@ -266,8 +266,10 @@ def _looked_at(armature: bpy.types.Object, axes: Sequence[str], top: str = "") -
     if not ends:
         return found
     whole = _best_looked_at(armature, axes, _attached(chosen, ends))
-    is_better = len(whole.anatomy.missing()) < len(lacking)
-    return whole._replace(detached=ends) if is_better else found
+    if len(whole.anatomy.missing()) >= len(lacking):
+        return found
+    outer = {whole.names[limb.end] for limb in whole.anatomy.limbs if limb.end >= 0}
+    return whole._replace(detached={name: ends[name] for name in ends if name in outer})
 
 
 def _attached(
