@@ -14,6 +14,7 @@ from fabrik_solver.motion.anatomy import BETTER, SURE, UP, Anatomy, RestBone, re
 
 from .axes import AXES
 from .clip import Clip
+from .detached import DetachedEnd, detached_ends
 from .errors import listed
 from .messages import enumerated, joined, msg
 from .rigify import original_bones
@@ -32,6 +33,8 @@ class Character(NamedTuple):
         frame: The frame of its animation at which it was looked at, and at which all directions
             are; None for the rest pose.
         posed: The matrices of its bones at that frame, in armature space; empty for the rest pose.
+        detached: The hands and feet that are no children of their limbs in the armature, by their
+            names; in `bones` they are.
     """
 
     bones: list[RestBone]
@@ -41,6 +44,7 @@ class Character(NamedTuple):
     turn: Quaternion
     frame: float | None = None
     posed: Mapping[str, Matrix] = {}
+    detached: Mapping[str, DetachedEnd] = {}
 
     def matrix(self, bone: bpy.types.Bone) -> Matrix:
         """Return the matrix of a bone in the pose that was looked at, in armature space."""
@@ -86,6 +90,9 @@ def standing_frames(foot: Iterable[str], up: Vector, clip: Clip) -> list[float]:
         key=lambda frame: sum(clip.matrices(frame)[name].translation.dot(up) for name in names),
     )
 
+
+OUTER: Final = {"LEGS", "ARMS", "FEET", "HANDS"}
+"""What a body may lack because its hands or feet are no children of its limbs."""
 
 LYING: Final = ("Z", "Y", "NEGATIVE_Y")
 """The axes that may point up in a character that lies down: those of importers, and that of what
@@ -243,14 +250,54 @@ def standing_character(armature: bpy.types.Object) -> Character:
 
 
 def _looked_at(armature: bpy.types.Object, axes: Sequence[str], top: str = "") -> Character:
-    """Recognize a character in its rest pose, or in its animation if that shows it better.
+    """Recognize a character, with hands and feet that are no children of its limbs if it lacks any.
 
     Args:
         armature: The armature object.
         axes: The axes that may point up; the first is preferred.
         top: The topmost bone of the character; empty if there is no other one.
     """
-    chosen = _bones_below(armature, top) if top else ()
+    chosen = _bones_below(armature, top) if top else _all_bones(armature)
+    found = _best_looked_at(armature, axes, chosen)
+    lacking = found.anatomy.missing()
+    ends = detached_ends(armature, Clip(armature)) if OUTER & {*lacking} else {}
+    names = {row[0] for row in chosen}
+    ends = {name: end for name, end in ends.items() if {name, end.limb} <= names}
+    if not ends:
+        return found
+    whole = _best_looked_at(armature, axes, _attached(chosen, ends))
+    if len(whole.anatomy.missing()) >= len(lacking):
+        return found
+    outer = {whole.names[limb.end] for limb in whole.anatomy.limbs if limb.end >= 0}
+    return whole._replace(detached={name: ends[name] for name in ends if name in outer})
+
+
+def _attached(
+    rows: Sequence[tuple[str, bpy.types.Bone, int, bool]], ends: Mapping[str, DetachedEnd]
+) -> list[tuple[str, bpy.types.Bone, int, bool]]:
+    """Return bones, parents first, with detached hands and feet as children of their limbs."""
+    names = [row[0] for row in rows]
+    parents = {
+        name: names[row[2]] if row[2] >= 0 else "" for name, row in zip(names, rows, strict=True)
+    }
+    parents.update({name: end.limb for name, end in ends.items()})
+    index: dict[str, int] = {"": -1}
+    attached: list[tuple[str, bpy.types.Bone, int, bool]] = []
+    pending = [*rows]
+    while pending:
+        row = next(one for one in pending if parents[one[0]] in index)
+        pending.remove(row)
+        index[row[0]] = len(attached)
+        attached.append((row[0], row[1], index[parents[row[0]]], row[3]))
+    return attached
+
+
+def _best_looked_at(
+    armature: bpy.types.Object,
+    axes: Sequence[str],
+    chosen: Sequence[tuple[str, bpy.types.Bone, int, bool]],
+) -> Character:
+    """Recognize a character in its rest pose, or in its animation if that shows it better."""
     standing = _recognize(armature, axes[0], chosen)
     if standing.anatomy.sureness >= SURE:
         return standing

@@ -152,7 +152,7 @@ def use_bones(
     Args:
         armature: The armature of the constraints.
         indices: The indices of the constraints, whose targets and poles are Empties of their own,
-            which they may share.
+            which they may share, or bones, which stay.
         holder: The armature that gets the bones, which may be the same.
         word: What the controls are, for their names.
         only: The Empties to replace; None for all.
@@ -165,8 +165,13 @@ def use_bones(
     items: list[Any] = [settings(armature).constraints[index] for index in indices]
     controls: dict[bpy.types.Object, Control] = {}
     for item in items:
-        for end, is_pole in ((item.target, False), (item.pole_target, True)):
-            if end is not None and (only is None or end in only) and end not in controls:
+        for end, bone, is_pole in (
+            (item.target, item.subtarget, False),
+            (item.pole_target, item.pole_subtarget, True),
+        ):
+            if end is None or bone:
+                continue  # A bone is one already.
+            if (only is None or end in only) and end not in controls:
                 bones = [one.bone for one in items if end in (one.target, one.pole_target)]
                 name = control_name(bones[0], "Pole" if is_pole else word, len(bones) > 1)
                 controls[end] = Control(name, end, sphere if is_pole else cube)

@@ -15,6 +15,7 @@ from fabrik_solver.motion.anatomy import Limb as Found
 
 from ..blender.access import pose_bones
 from ..blender.character import Character, character_of, generated_character
+from ..blender.detached import DetachedEnd
 from ..blender.rigify import fk_control, fk_joint, fk_switch, original_name, own_control
 from ..blender.skeleton import Skeleton, skeleton_of
 from .helpers import Controls, is_helper
@@ -36,12 +37,15 @@ class Limb(NamedTuple):
         kind: ``'ARM'`` or ``'LEG'`` of a recognized character; empty for any other limb.
         switch: The bone of a generated rig that has the switch to the FK controls, which these
             bones are; empty for any other limb.
+        detached: The hand or foot if it is no child of the bones, but where they end: it stays as
+            it is, and IK reaches for it. None for any other limb.
     """
 
     bones: tuple[str, ...]
     hand: str = ""
     kind: str = ""
     switch: str = ""
+    detached: DetachedEnd | None = None
 
     def tip(self, is_oriented: bool) -> str:
         """Return the tip bone of a constraint that orients the hand, or does not."""
@@ -75,7 +79,9 @@ class Body:
         names = self.character.names
         if not self.is_generated:
             hand = names[anatomical.end] if anatomical.end >= 0 else ""
-            return Limb(tuple(names[i] for i in anatomical.bones), hand, anatomical.kind)
+            detached = self.character.detached.get(hand)
+            bones = tuple(names[i] for i in anatomical.bones)
+            return Limb(bones, "" if detached else hand, anatomical.kind, "", detached)
         bones, end = fk_bones(self.rig, self.character, anatomical)
         if not bones:
             return None

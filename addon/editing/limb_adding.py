@@ -21,10 +21,11 @@ from ..blender.limbs import common_name, end_of
 from ..blender.messages import msg
 from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of, upright, vector
-from ..settings.properties import FabrikConstraint, settings
+from ..settings.properties import FabrikConstraint, free_name, settings
 from . import constraints as editing
 from .bending import add_hinge, remove_hinges
-from .controls import refuse_uneditable, use_bones
+from .controls import refuse_uneditable, remove_bones, use_bones
+from .ends import with_ends
 from .flexion import Flexion, flexion_of, flip, restore_flexions, stored_flexions
 from .girth import beside_mesh
 from .helpers import is_seen
@@ -110,14 +111,19 @@ def _add_limbs(
     before = shown_pose(armature)
     start = len(settings(armature).constraints)
     hinged: list[str] = []
+    ends: list[str] = []
     flexions = stored_flexions(armature, [name for limb in limbs for name in limb.bones])
     try:
         if options.flip:
             flip(armature, [name for limb in limbs for name in limb.bones[1:]])
-        notes = _build(armature, limbs, options, before, hinged)
+        jointed = with_ends(armature, limbs)
+        ends += [one.hand for one in jointed if one.detached and one.hand != one.detached.tip]
+        notes = _build(armature, jointed, options, before, hinged)
     except BaseException:
         remove_hinges(armature, hinged)
         _remove_from(armature, start)
+        if ends:
+            remove_bones(armature, ends)
         restore_flexions(armature, flexions)
         raise
     updated()
@@ -143,7 +149,10 @@ def _build(
     start = len(settings(armature).constraints)
     for limb in limbs:
         tip = limb.tip(options.is_oriented)
-        add_limb(armature, tip, len(limb.bones), tip == limb.hand)
+        if limb.detached is not None:
+            add_to_detached(armature, limb, limb.detached.name)
+        else:
+            add_limb(armature, tip, len(limb.bones), tip == limb.hand)
     # A straight limb bends as its hinges let it, which is where its pole has to be.
     notes = [_hinge(armature, limb, before, hinged) for limb in limbs if options.hinges]
     indices = range(start, start + len(limbs))
@@ -260,7 +269,9 @@ def refuse_known(armature: bpy.types.Object, limb: Limb) -> None:
         ProblemError: With the name of the constraint.
     """
     for item in settings(armature).constraints:
-        if item.bone in (limb.bones[-1], limb.hand):
+        end = limb.detached.name if limb.detached else ""
+        is_end = bool(end) and (item.target, item.subtarget) == (armature, end)
+        if is_end or item.bone in (limb.bones[-1], limb.hand):
             raise ProblemError(
                 "“{bone}” already has the constraint “{constraint}”",
                 bone=item.bone,
@@ -330,6 +341,22 @@ def add_limb(
         bpy.data.objects.remove(target)
         raise
     item.use_rotation, item.swing = True, 1.0
+    return item
+
+
+def add_to_detached(armature: bpy.types.Object, limb: Limb, end: str) -> FabrikConstraint:
+    """Add a constraint to a limb whose hand or foot is no child of it, and is what it reaches for.
+
+    Args:
+        armature: The armature object.
+        limb: The limb, as `with_ends` returns it.
+        end: The hand or foot.
+    """
+    count = len(limb.bones)
+    solver = exact_for("FABRIK", count)
+    item = editing.add(armature, limb.tip(True), armature, end, count, solver)
+    item.use_tail, item.swing = not limb.hand, 1.0
+    item.name = free_name(armature, common_name(end))
     return item
 
 

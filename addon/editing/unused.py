@@ -13,6 +13,7 @@ from ..blender.refusals import tweak_problem
 from ..settings.properties import is_control, settings
 from . import constraints as editing
 from .controls import remove_bones, remove_empty_action
+from .ends import added_end
 from .uses import Control, used_ones
 
 AFTER_REMOVAL: list[Callable[[bpy.types.Object], None]] = []
@@ -42,13 +43,14 @@ def remove_constraints(places: Iterable[tuple[bpy.types.Object, int]], keep_cont
 
 
 def _controls_of(armature: bpy.types.Object, index: int) -> Iterator[Control]:
-    """Yield the target and the pole of a constraint, if they were added with a constraint."""
+    """Yield the target, pole and end of a constraint, if they were added with a constraint."""
     item = settings(armature).constraints[index]
     for ob, bone in (
+        (armature, added_end(armature, item)),
         (item.target, item.subtarget),
         (item.pole_target, item.pole_subtarget),
     ):
-        if ob is not None and _is_ours(ob, bone):
+        if ob is not None and (ob != armature or bone) and _is_ours(ob, bone):
             yield ob, bone
 
 

@@ -8,13 +8,16 @@ import bpy
 from mathutils import Matrix
 
 from ...blender.access import pose_bones
+from ...blender.character import character_of
+from ...blender.detached import DetachedEnd
 from ...blender.errors import ProblemError
-from ...blender.limbs import common_name
-from ...blender.skeleton import skeleton_of
+from ...blender.limbs import common_name, named_chain
 from ...editing import constraints as editing
 from ...editing import limb_adding as limbs
+from ...editing.ends import with_ends
 from ...editing.known_limbs import Limb
 from ...editing.playing import updated
+from ...settings.properties import settings
 from ..look_at.adding import add_look
 from .removing import index_of
 from .settings import FabrikPart
@@ -34,7 +37,10 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
             "There is no bone “{bone}” for a part of the character: choose another one",
             bone=part.bone,
         )
-    available = len(bones[part.bone].parent_recursive) + (0 if part.kind in LIMBS else 1)
+    detached = detached_end(armature, part)
+    last = bones[detached.limb if detached else part.bone]
+    is_above = part.kind in LIMBS and not detached
+    available = len(last.parent_recursive) + (0 if is_above else 1)
     if available < part.chain_count:
         raise ProblemError(
             "“{bone}” has only {available} bones for its chain: decrease Chain Length from "
@@ -43,20 +49,36 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
             available=available,
             chain_count=part.chain_count,
         )
-    count = part.chain_count if part.kind in LIMBS else part.chain_count - 1
-    above = bones[part.bone].parent_recursive[:count]
-    limbs.refuse_posed(armature, [bone.name for bone in (*reversed(above), bones[part.bone])])
+    count = part.chain_count if is_above else part.chain_count - 1
+    above = last.parent_recursive[:count]
+    limbs.refuse_posed(armature, [bone.name for bone in (*reversed(above), last)])
+
+
+def detached_end(armature: bpy.types.Object, part: FabrikPart) -> DetachedEnd | None:
+    """Return the hand or foot of a part that is no child of its limb; None for any other part."""
+    is_limb = part.kind in LIMBS and part.bone in pose_bones(armature)
+    return character_of(armature, bone=part.bone).detached.get(part.bone) if is_limb else None
 
 
 def add_constraint(armature: bpy.types.Object, part: FabrikPart) -> None:
     """Add the constraint of a part, and an Empty as its target that keeps the current pose."""
     name, count = part.bone, part.chain_count
-    if part.kind == "HEAD":
+    detached = detached_end(armature, part)
+    if detached is not None:
+        last = pose_bones(armature)[detached.limb]
+        bones = [last, *last.parent_recursive][:count][::-1]
+        names = tuple(bone.name for bone in bones)
+        [limb] = with_ends(armature, [Limb(names, detached=detached)])
+        if limb.hand and limb.hand != detached.tip:
+            part.target, part.subtarget = armature, limb.hand
+        item = limbs.add_to_detached(armature, limb, name)
+    elif part.kind == "HEAD":
         item = add_look(armature, name, chain_count=count)
     else:
         item = limbs.add_limb(armature, name, count, part.kind in LIMBS)
     item.name = f"{common_name(name)} IK"
-    part.target = item.target
+    if detached is None:
+        part.target = item.target
     updated()  # Gives the constraint its key.
     part.key = item.key
 
@@ -80,8 +102,8 @@ def add_hinges(armature: bpy.types.Object, part: FabrikPart, before: dict[str, M
     Returns:
         A note if its pose keeps it from having hinges.
     """
-    rig = skeleton_of(armature)
-    chain = rig.chain_up(rig.index[part.bone])[-part.chain_count - 1 : -1]
-    limb = Limb(tuple(rig.names[i] for i in chain), part.bone, part.kind)
+    item = settings(armature).constraints[cast(int, index_of(armature, part))]
+    chain = named_chain(item, pose_bones(armature)[item.bone])
+    limb = Limb(tuple(chain.bones), chain.tip, part.kind)
     added = limbs.add_hinges(armature, limb)
     return limbs.keep_pose(armature, limb, before, added)

@@ -102,12 +102,14 @@ def fill(character: FabrikCharacter, parts: Sequence[RecognizedPart]) -> None:
 def inner_joints(armature: bpy.types.Object, parts: Sequence[RecognizedPart]) -> list[str]:
     """Return the bones below the elbows and knees of parts."""
     bones = pose_bones(armature)
-    return [
-        bone.name
-        for part in parts
-        if part.kind in ("ARM", "LEG")
-        for bone in bones[part.bone].parent_recursive[: part.chain_count - 1][::-1]
-    ]
+    names: list[str] = []
+    for part in parts:
+        if part.kind in ("ARM", "LEG"):
+            detached = character_of(armature, bone=part.bone).detached.get(part.bone)
+            last = bones[detached.limb] if detached else bones[part.bone].parent
+            line = [last, *last.parent_recursive][: part.chain_count - 1]
+            names += [bone.name for bone in reversed(line)]
+    return names
 
 
 def _anatomical_parts(character: Character) -> list[RecognizedPart]:

@@ -56,8 +56,10 @@ def remove(armature: bpy.types.Object, keep_controls: bool = False) -> int:
             _forget_part(armature, part)
         _forget_rest(armature)
         if not keep_controls:
-            remove_unused(ends)
+            remove_unused([end for end in ends if end[0] in edited])
         editing.changed(armature)
+    if not keep_controls:
+        remove_unused([end for end in ends if end[0] not in edited])
     return len(indices)
 
 

@@ -12,6 +12,7 @@ from mathutils import Matrix, Vector
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.axes import AXES
+from ...blender.character import recognizing_once
 from ...blender.curves import split_bone_path
 from ...blender.errors import ProblemError
 from ...blender.moving import move_to, place_of
@@ -79,8 +80,9 @@ def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
     parts = [part for part in character_settings(armature).parts if part.use]
     if not parts:
         raise ProblemError("No part is used: recognize the character, or enable a part")
-    for part in parts:
-        refuse_part(armature, part)
+    with recognizing_once():
+        for part in parts:
+            refuse_part(armature, part)
     if options.controls == "BONE":
         refuse_uneditable(armature)
     with staged(cast(bpy.types.ViewLayer, bpy.context.view_layer), [armature]):
@@ -103,8 +105,9 @@ def _build(
     frames: Sequence[float],
 ) -> SetUpResult:
     before = shown_pose(armature)
-    for part in parts:
-        add_constraint(armature, part)
+    with recognizing_once():
+        for part in parts:
+            add_constraint(armature, part)
     notes: list[str] = []
     limbs = [part for part in parts if part.kind in LIMBS]
     for part in limbs:
@@ -130,7 +133,8 @@ def _use_bones(
     use_bones(armature, indices, holder)
     for part, index in zip(parts, indices, strict=True):
         item = settings(armature).constraints[index]
-        part.target, part.subtarget = item.target, item.subtarget
+        if item.subtarget != part.bone:  # A foot that is no child of its leg is its target.
+            part.target, part.subtarget = item.target, item.subtarget
         part.pole, part.pole_bone = item.pole_target, item.pole_subtarget
 
 
@@ -212,7 +216,9 @@ def _snap(
     indices = [cast(int, index_of(armature, part)) for part in parts if part not in heads]
     for part in heads:
         _snap_look_target(armature, part, span)
-    return snap_to_fk(armature, indices, span) if indices else SnapResult(0.0, "")
+    # A foot that is no child of its leg is its target, and animated already.
+    still = {part.bone for part in parts}
+    return snap_to_fk(armature, indices, span, still) if indices else SnapResult(0.0, "")
 
 
 def _snap_look_target(armature: bpy.types.Object, part: FabrikPart, span: Span) -> None:

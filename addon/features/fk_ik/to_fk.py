@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import dist
 from typing import Any
 
@@ -127,8 +127,20 @@ class Snap:
         values: What these show at each frame.
     """
 
-    def __init__(self, armature: bpy.types.Object, indices: Sequence[int], span: Span) -> None:
+    def __init__(
+        self,
+        armature: bpy.types.Object,
+        indices: Sequence[int],
+        span: Span,
+        still: Collection[str] = (),
+    ) -> None:
         """Check everything, and change nothing.
+
+        Args:
+            armature: The armature.
+            indices: Indices of the constraints.
+            span: The frames.
+            still: Bones of the armature that stay where they are, although they are targets.
 
         Raises:
             ProblemError: If the constraints cannot be snapped, or `UnsnappableError` if it is one.
@@ -155,6 +167,9 @@ class Snap:
             target = chain.target
             assert target is not None
             key = target.uid, target.bone
+            if target.object == armature and target.bone >= 0 and owner_of(target).name in still:
+                self.targets.append(None)
+                continue
             if key in known:
                 self.targets.append(None)
                 self.unmoved[chain.item] = msg(
@@ -371,18 +386,24 @@ class Snap:
         )
 
 
-def snap_to_fk(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> SnapResult:
+def snap_to_fk(
+    armature: bpy.types.Object,
+    indices: Sequence[int],
+    span: Span,
+    still: Collection[str] = (),
+) -> SnapResult:
     """Move the targets and poles of constraints so that the solved pose is the FK pose.
 
     Args:
         armature: The armature.
         indices: Indices of the constraints.
         span: The frames. A switch enables the constraints at these frames only.
+        still: Bones of the armature that stay where they are, although they are targets.
 
     Raises:
         ProblemError: If they cannot be snapped; nothing has changed then.
     """
-    snap = Snap(armature, indices, span)
+    snap = Snap(armature, indices, span, still)
     before = fk_values(armature, snap.channels)
     with restored_frame(span):
         try:

@@ -197,16 +197,27 @@ def _legs(rig: Skeleton, tips: Sequence[str]) -> tuple[Character, list[_NewLeg],
 
 
 def _recognized(rig: Skeleton) -> tuple[Character, list[_NewLeg]]:
-    """Return the character of an armature, and its legs if it stands upright in the world."""
+    """Return the character of an armature, and its legs if it stands upright in the world.
+
+    Raises:
+        ProblemError: If its feet are no children of its legs.
+    """
     character = character_of(rig.object)
     names = character.names
+    legs_found = [limb for limb in character.anatomy.limbs if limb.kind == "LEG"]
+    feet = {names[limb.end] for limb in legs_found if limb.end >= 0}
+    if detached := [name for name in character.detached if name in feet]:
+        raise ProblemError(
+            "{feet} are no children of their legs and would stay behind: make them children in "
+            "Edit Mode before a walk is added",
+            feet=listed(detached),
+        )
     legs = [
         _NewLeg(
             [rig.index[names[bone]] for bone in limb.bones],
             rig.index[names[limb.end]] if limb.end >= 0 else -1,
         )
-        for limb in character.anatomy.limbs
-        if limb.kind == "LEG"
+        for limb in legs_found
     ]
     up = rig.object.matrix_world.to_3x3() @ character.up
     if up.z < UPRIGHT * up.length:

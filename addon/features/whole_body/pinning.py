@@ -10,6 +10,7 @@ import bpy
 from fabrik_solver.core.vectors import Vec, dot
 
 from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
 from ...blender.skeleton import vector
 from .carriers import Carriers
 from .roles import STANDING, Roles
@@ -49,9 +50,15 @@ def meant_bone(
     chains: Sequence[PosedChain],
     bone: str,
 ) -> int:
-    """Return the bone that is dragged or pinned by another one: a target means its hand or foot."""
+    """Return the bone that is dragged or pinned by another one: a target means its hand or foot.
+
+    Raises:
+        ProblemError: If it is of a hand or foot that no limb moves.
+    """
     index = carriers.rig.index
     named = index[roles.named(bone)]
+    of_foot = [one for one in carriers.up(named) if carriers.rig.names[one] in roles.detached]
+    named = of_foot[-1] if of_foot else named
     for chain in chains:
         target = chain.target
         if target is None or (target.object, target.bone) != (armature, named):
@@ -59,6 +66,14 @@ def meant_bone(
         last = chain.bones[-1]
         ends = [index[name] for name in roles.ends if carriers.carries(last, index[name])]
         return min(ends, key=lambda end: len(carriers.up(end)), default=last)
+    if of_foot:
+        name = carriers.rig.names[named]
+        raise ProblemError(
+            "“{bone}” is no child of “{limb}” and does not move with the body: choose Add IK "
+            "Limb for it first",
+            bone=name,
+            limb=roles.detached[name],
+        )
     return named
 
 

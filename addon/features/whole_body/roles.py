@@ -58,6 +58,7 @@ class Roles:
         masses: The masses of bones, as shares of the whole.
         after: The bone at whose head the mass of a bone ends.
         parts: The part of the body that a bone belongs to.
+        detached: The last bones of limbs by the hands and feet that are no children of them.
         controls: The only bones that rotate; empty if any may.
         named: Returns the bone that is meant by another one, as a control means what it controls.
         up: The direction up, in the space of the armature.
@@ -76,6 +77,7 @@ class Roles:
     masses: dict[str, float] = field(default_factory=dict)
     after: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
+    detached: dict[str, str] = field(default_factory=dict)
     controls: set[str] = field(default_factory=set)
     named: Callable[[str], str] = str
     up: tuple[float, float, float] = (0.0, 0.0, 1.0)
@@ -175,6 +177,7 @@ def _of_controls(carriers: Carriers, found: Roles, names: list[str]) -> Roles:
         renamed(found.masses),
         {controls[a]: controls[b] for a, b in found.after.items()},
         renamed(found.parts),
+        {},
         {*controls.values()},
         named,
         found.up,
@@ -197,7 +200,17 @@ class _Finder:
         self._trunk(anatomy.hips, anatomy.spine[: chest + 1])
         self._neck(anatomy.spine[chest + 1 :], anatomy.head)
         for limb in anatomy.limbs:
-            self._limb(limb)
+            self._limb(self._with_own_end(limb))
+
+    def _with_own_end(self, limb: Limb) -> Limb:
+        """Return a limb without a hand or foot that is no child of it, which IK holds on to."""
+        end = self.names[limb.end] if limb.end >= 0 else ""
+        detached = self.character.detached.get(end)
+        if detached is None:
+            return limb
+        self.roles.detached[end] = detached.limb
+        tip = self.names.index(detached.tip) if detached.tip else -1
+        return limb._replace(end=tip, toe=-1)
 
     def _length(self, bone: int, after: int) -> float:
         return dist(self.character.bones[bone].head, self.character.bones[after].head)

@@ -1,0 +1,135 @@
+"""Feet and hands that are no children of their limbs, as in games whose IK was baked.
+
+Such a foot hangs on the root, and its joint is where the leg ends, also in an animation: nothing
+else tells that they belong together, as the tail of a last bone may lie anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Final, NamedTuple, cast
+
+import bpy
+from mathutils import Matrix, Vector
+
+from fabrik_solver.core.vectors import Vec
+
+from .clip import Clip
+from .skeleton import vector
+
+SAME_PLACE: Final = 0.05
+"""The largest distance of two joints that are one, as a fraction of the bone that ends there."""
+
+SAME_TIP: Final = 1e-3
+"""The same of a bone that the limb may end at, which solvers rely on."""
+
+MOST: Final = 0.75
+"""The share of a clip's frames at which they are one: where a target was out of reach of baked IK,
+the leg ended short of its foot."""
+
+LENGTHS: Final = (0.3, 3.0)
+"""The least and the largest length of the last bone, as fractions of the one before."""
+
+
+class DetachedEnd(NamedTuple):
+    """A foot or hand that is no child of its limb.
+
+    Attributes:
+        name: Its name.
+        limb: The last bone of the limb.
+        joint: Where that ends, in its rest space, whose origin is its head.
+        tip: The child of the last bone whose head is there, as exporters and IK add one; empty if
+            there is none.
+    """
+
+    name: str
+    limb: str
+    joint: Vec
+    tip: str = ""
+
+
+def detached_ends(armature: bpy.types.Object, clip: Clip) -> dict[str, DetachedEnd]:
+    """Return the bones that are where limbs end without being their children, by their names.
+
+    The clip tells, if the limb bends in it; otherwise tails do, and joints at rest.
+
+    Args:
+        armature: The armature.
+        clip: Its clip.
+    """
+    bones = cast("bpy.types.Armature", armature.data).bones
+    poses = [clip.matrices(frame) for frame in clip.frames]
+    tops: dict[str, list[bpy.types.Bone]] = {}
+    for bone in bones:
+        tops.setdefault(bone.parent.name if bone.parent else "", []).append(bone)
+    found: list[tuple[int, DetachedEnd]] = []
+    for last in bones:
+        before = last.parent
+        if before is None or before.parent is None or any(one.children for one in last.children):
+            continue
+        above = ["", *(bone.name for bone in before.parent_recursive)]
+        line = {last, before, *before.parent_recursive}
+        beside = [one for name in above for one in tops.get(name, ()) if one not in line]
+        for one in beside:
+            joint = _joint(before, last, one, poses)
+            if joint is not None:
+                end = DetachedEnd(one.name, last.name, vector(joint), _tip(last, joint))
+                found.append((len(one.children_recursive), end))
+    ends: dict[str, DetachedEnd] = {}
+    limbs = {end.limb for _, end in found}
+    # Of several, that which carries toes is the foot, and not its control.
+    for _, end in sorted(found, key=lambda pair: -pair[0]):
+        below = {end.name, *(one.name for one in bones[end.name].children_recursive)}
+        is_taken = end.name in ends or end.limb in {other.limb for other in ends.values()}
+        if not is_taken and not limbs & below:  # What carries a limb ends none.
+            ends[end.name] = end
+    return ends
+
+
+def _tip(last: bpy.types.Bone, joint: Vector) -> str:
+    """Return the child of a bone that is at a place in its space; empty if there is none."""
+    to_last = last.matrix_local.inverted_safe()
+    near = {one.name: (to_last @ one.head_local - joint).length for one in last.children}
+    name = min(near, key=lambda one: near[one], default="")
+    return name if name and near[name] <= SAME_TIP * joint.length else ""
+
+
+def _joint(
+    before: bpy.types.Bone,
+    last: bpy.types.Bone,
+    end: bpy.types.Bone,
+    poses: Sequence[Mapping[str, Matrix]],
+) -> Vector | None:
+    """Return where the last bone of a limb ends, in its rest space; None if not at a bone's head.
+
+    Args:
+        before: The bone before the last one.
+        last: The last bone.
+        end: The bone that may be its hand or foot.
+        poses: The matrices of all bones at frames, in armature space.
+    """
+    size = (last.head_local - before.head_local).length
+    if poses:
+        places = [_places(pose, last.name, end.name) for pose in poses]
+        joint = _middle(places)
+        if not LENGTHS[0] * size <= joint.length <= LENGTHS[1] * size:
+            return None
+        limit = SAME_PLACE * joint.length
+        swaying = [_places(pose, before.name, end.name) for pose in poses]
+        if max((place - _middle(swaying)).length for place in swaying) > limit:
+            near = sum((place - joint).length <= limit for place in places)
+            return joint if near >= MOST * len(places) else None
+    tail = last.matrix_local.inverted_safe() @ last.tail_local
+    is_long = LENGTHS[0] * size <= tail.length <= LENGTHS[1] * size
+    away = (last.tail_local - end.head_local).length
+    return tail if is_long and away <= SAME_PLACE * tail.length else None
+
+
+def _places(pose: Mapping[str, Matrix], bone: str, other: str) -> Vector:
+    """Return the head of another bone in the space of a bone."""
+    return pose[bone].inverted_safe() @ pose[other].translation
+
+
+def _middle(places: Sequence[Vector]) -> Vector:
+    return Vector([median(values) for values in zip(*places, strict=True)])

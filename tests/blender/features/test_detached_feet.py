@@ -1,0 +1,286 @@
+"""Feet that hang on the root and are where legs end, as games have them whose IK was baked."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import bpy
+import pytest
+from humans import JOINTS, SIDE
+from mathutils import Euler, Matrix, Quaternion, Vector
+from operating import click_bones, refuses
+from rigs import activate, curves, evaluated, go, make_armature, update
+
+from addon.blender.character import character_of
+from addon.features.character.settings import character_settings
+
+pytestmark = pytest.mark.usefixtures("empty_file")
+
+FRAMES = range(1, 26, 4)
+
+ENDS_AT = {"thigh": "shin", "shin": "foot", "foot": "toe", "upper_arm": "forearm"}
+"""The joints at which bones end that end there; other tails lie anywhere."""
+
+
+def make_detached(
+    *,
+    has_tails: bool = False,
+    has_leaves: bool = False,
+    has_names: bool = True,
+    is_keyed: bool = True,
+) -> Any:
+    """A human whose feet are children of the root, and follow the shins in its animation.
+
+    Args:
+        has_tails: Whether bones end at the next joint.
+        has_leaves: Whether legs end with bones, as exporters add them, and have twist bones.
+        has_names: Whether the names of bones mean anything.
+        is_keyed: Whether it moves.
+    """
+    joints: dict[str, tuple[str, Vector]] = {
+        name: (parent, Vector(head)) for name, (parent, head) in JOINTS.items()
+    }
+    for name, (parent, (x, y, z)) in SIDE.items():
+        for side, sign in ((".L", 1), (".R", -1)):
+            above = "root" if name == "foot" else parent + side if parent in SIDE else parent
+            joints[name + side] = above, Vector((sign * x, y, z))
+    for side in (".L", ".R") if has_leaves else ():
+        joints["shin_end" + side] = "shin" + side, joints["foot" + side][1].copy()
+        joints["thigh_twist" + side] = (
+            "thigh" + side,
+            joints["shin" + side][1].lerp(joints["thigh" + side][1], 0.5),
+        )
+    number = {name: f"n{i:03}" for i, name in enumerate(joints)} if not has_names else {}
+
+    def named(name: str) -> str:
+        return number.get(name, name)
+
+    bones: dict[str, Any] = {}
+    for name, (parent, head) in joints.items():
+        stem, dot, side = name.partition(".")
+        after = ENDS_AT.get(stem) if has_tails else None
+        tail = joints[after + dot + side][1] if after else head + Vector((0.02, 0.05, 0.03))
+        bones[named(name)] = (tuple(head), tuple(tail), named(parent) if parent else "")
+    rig: Any = make_armature(bones)
+    rig.rotation_euler.z = 0.7
+    update()
+    for frame in range(1, 26) if is_keyed else ():  # Baked.
+        _pose(rig, named, frame)
+    go(1)
+    return rig
+
+
+def _pose(rig: Any, named: Any, frame: int) -> None:
+    """Key a step: the legs swing and bend, and the feet go along and turn on their own."""
+    phase = 2.0 * math.pi * (frame - 1) / 24
+    turns = {"hips": Euler((0.05 * math.sin(phase), 0.1 * math.cos(phase), 0.0))}
+    for side, sign in ((".L", 1), (".R", -1)):
+        swing = sign * math.sin(phase)
+        turns["thigh" + side] = Euler((0.4 * swing, 0.0, 0.0))
+        turns["shin" + side] = Euler((0.0, 0.0, 0.0))
+        turns["forearm" + side] = Euler((0.0, 0.0, sign * (0.3 + 0.2 * swing)))
+    posed = rig.pose.bones
+    for name, turn in turns.items():
+        posed[named(name)].rotation_mode = "QUATERNION"
+        posed[named(name)].rotation_quaternion = turn.to_quaternion()
+    for side, sign in ((".L", 1), (".R", -1)):
+        # The knee bends about the armature's X axis.
+        shin = posed[named("shin" + side)]
+        axis = shin.bone.matrix_local.to_3x3().inverted() @ Vector((1.0, 0.0, 0.0))
+        bend = -0.5 - 0.4 * sign * math.cos(phase)
+        shin.rotation_quaternion = Quaternion(axis, bend)
+    update()
+    for side in (".L", ".R"):
+        foot, shin = posed[named("foot" + side)], posed[named("shin" + side)]
+        rest = shin.bone.matrix_local.inverted() @ foot.bone.head_local
+        turn = Matrix.Rotation(0.2 * math.sin(phase), 4, "X")
+        foot.matrix = Matrix.Translation(shin.matrix @ rest) @ turn @ _axes(foot)
+        foot.keyframe_insert("location", frame=frame)
+        foot.rotation_mode = "QUATERNION"
+        foot.keyframe_insert("rotation_quaternion", frame=frame)
+    for name in turns:
+        posed[named(name)].keyframe_insert("rotation_quaternion", frame=frame)
+
+
+def _axes(bone: Any) -> Matrix:
+    return bone.bone.matrix_local.to_3x3().to_4x4()
+
+
+def limbs(rig: Any) -> dict[str, tuple[str, ...]]:
+    """Return the bones of the recognized limbs that have hands or feet, by these."""
+    character = character_of(rig)
+    names = character.names
+    return {
+        names[limb.end]: tuple(names[i] for i in limb.bones)
+        for limb in character.anatomy.limbs
+        if limb.end >= 0
+    }
+
+
+def shown(rig: Any, frames: Any = FRAMES) -> dict[tuple[int, str], Matrix]:
+    """Return where all bones are at the keyed frames, in the world."""
+    found: dict[tuple[int, str], Matrix] = {}
+    for frame in frames:
+        go(frame)
+        posed = evaluated(rig)
+        for bone in posed.pose.bones:
+            found[frame, bone.name] = posed.matrix_world @ bone.matrix
+    return found
+
+
+def apart(before: Any, after: Any) -> float:
+    """Return how far the heads of the bones of the first are apart, in metres."""
+    return max((after[key].translation - one.translation).length for key, one in before.items())
+
+
+LEGS = {f"foot.{side}": (f"thigh.{side}", f"shin.{side}") for side in "LR"}
+
+
+@pytest.mark.parametrize(
+    ("has_tails", "is_keyed"), [(False, True), (True, True), (True, False)],
+    ids=["clip", "both", "tails"],
+)  # fmt: skip
+def test_a_foot_where_the_leg_ends_is_its_foot(*, has_tails: bool, is_keyed: bool) -> None:
+    rig = make_detached(has_tails=has_tails, is_keyed=is_keyed)
+    assert limbs(rig).items() >= LEGS.items()
+    assert character_of(rig).anatomy.missing() == []
+
+
+def test_names_are_not_needed() -> None:
+    rig = make_detached(has_names=False)
+    order = [bone.name for bone in make_detached().data.bones]
+    known = {f"n{i:03}": name for i, name in enumerate([*JOINTS, *_sides()])}
+    found = {known[end]: tuple(known[i] for i in bones) for end, bones in limbs(rig).items()}
+    assert set(order) == set(known.values())
+    assert found.items() >= LEGS.items()
+
+
+def _sides() -> list[str]:
+    return [name + side for name in SIDE for side in (".L", ".R")]
+
+
+def test_a_foot_that_goes_its_own_way_is_none() -> None:
+    rig = make_detached(has_tails=True)
+    for name in ("foot.L", "foot.R"):
+        for frame in FRAMES:
+            rig.pose.bones[name].location = (0.1 * math.sin(frame), 0.1 * math.cos(frame), 0.0)
+            rig.pose.bones[name].keyframe_insert("location", frame=frame)
+    update()
+    assert not LEGS.keys() & limbs(rig).keys()
+    assert character_of(rig).anatomy.missing() == ["FEET"]
+
+
+@pytest.mark.parametrize("clicked", ["foot.L", "toe.L", "shin.L", "thigh.L"])
+@pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
+@pytest.mark.parametrize("end", ["guessed", "has_tails", "has_leaves"])
+def test_ik_reaches_for_the_foot(clicked: str, controls: str, end: str) -> None:
+    has_tails = end == "has_tails"
+    rig = make_detached(**({} if end == "guessed" else {end: True}))
+    names = [bone.name for bone in rig.data.bones]
+    go(9)
+    before = shown(rig, [9])
+    click_bones(rig, clicked)
+    assert bpy.ops.fabrik.limb_add(controls=controls) == {"FINISHED"}
+    update()
+    (item,) = rig.fabrik.constraints
+    assert (item.target, item.subtarget, item.state) == (rig, "foot.L", "REACHED")
+    assert item.use_tail == has_tails and item.pole_target is not None
+    assert (item.bone in names) == (end != "guessed")  # No bone is added where there is one.
+    assert apart(before, shown(rig, [9])) < 1e-4
+    # The foot is moved, the leg follows, and no other bone does.
+    foot = rig.pose.bones["foot.L"]
+    start = foot.matrix.copy()
+    foot.matrix = Matrix.Translation((0.02, -0.1, 0.12)) @ start
+    update()
+    posed = evaluated(rig).pose.bones
+    ankle = posed[item.bone].tail if has_tails else posed[item.bone].head
+    assert (ankle - posed["foot.L"].head).length < 1e-4 and item.state == "REACHED"
+    back = rig.matrix_world.inverted()
+    places = {name: back @ before[9, name].translation for name in names}
+    moved = {name for name, place in places.items() if (posed[name].head - place).length > 1e-3}
+    assert moved - {"shin_end.L", "thigh_twist.L"} == {"shin.L", "foot.L", "toe.L"}
+    foot.matrix = start
+    update()
+    rig.fabrik.active_index = 0
+    assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
+    assert [bone.name for bone in rig.data.bones] == names
+    assert apart(before, shown(rig, [9])) < 1e-6
+
+
+@pytest.mark.parametrize("controls", ["EMPTY", "BONE", "ARMATURE"])
+def test_setting_up_keeps_the_clip_and_the_keys_of_the_feet(controls: str) -> None:
+    rig = make_detached()
+    before, names = shown(rig), [bone.name for bone in rig.data.bones]
+    keys = _foot_keys(rig)
+    activate(rig)
+    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
+    assert {part.bone for part in character_settings(rig).parts} >= LEGS.keys()
+    assert bpy.ops.fabrik.character_set_up(controls=controls) == {"FINISHED"}
+    targets = {item.subtarget for item in rig.fabrik.constraints}
+    assert targets >= LEGS.keys()
+    assert all(item.state == "REACHED" for item in rig.fabrik.constraints)
+    assert apart(before, shown(rig)) < 1e-3
+    assert _foot_keys(rig) == keys
+    assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
+    assert [bone.name for bone in rig.data.bones] == names
+    assert [ob.name for ob in bpy.data.objects] == [rig.name]
+    assert apart(before, shown(rig)) < 1e-6
+
+
+def _foot_keys(rig: Any) -> list[tuple[str, int, list[tuple[float, float]]]]:
+    return [
+        (curve.data_path, curve.array_index, [tuple(key.co) for key in curve.keyframe_points])
+        for curve in curves(rig)
+        if '"foot.' in curve.data_path
+    ]
+
+
+@pytest.mark.parametrize(
+    ("dragged", "moving", "way"),
+    [
+        ("hips", "hips", (0.0, -0.05, -0.1)),
+        ("foot.R", "foot.R", (0.0, -0.05, 0.05)),
+        ("toe.R", "foot.R", (0.0, -0.05, 0.05)),
+    ],
+)
+def test_the_body_moves_with_a_foot_that_has_ik(
+    dragged: str, moving: str, way: tuple[float, float, float]
+) -> None:
+    rig = make_detached()
+    activate(rig)
+    bpy.ops.fabrik.character_recognize()
+    bpy.ops.fabrik.character_set_up()
+    go(9)
+    click_bones(rig, "foot.L")
+    for bone in ("foot.L", "foot.R"):
+        assert bpy.ops.fabrik.pin(bone=bone, kind="BOTH") == {"FINISHED"}
+    before = shown(rig, [9])
+    done = bpy.ops.fabrik.drag(bone=dragged, value=way, whole_body=True)
+    assert done == {"FINISHED"}
+    update()
+    posed = evaluated(rig)
+    moved = {
+        bone.name: posed.matrix_world @ bone.head - before[9, bone.name].translation
+        for bone in posed.pose.bones
+    }
+    assert (moved[moving] - Vector(way)).length < 2e-3
+    for bone in {"foot.L", "foot.R"} - {moving}:
+        assert moved[bone].length < 1e-4
+    assert moved["hips"].length > 1e-3  # The whole body moved.
+
+
+def test_it_is_said_where_a_foot_would_stay_behind() -> None:
+    rig = make_detached()
+    click_bones(rig, "foot.L")
+    refuses(bpy.ops.fabrik.drag, "Add IK Limb", bone="foot.L", value=(0, 0, 0.1), whole_body=True)
+    refuses(bpy.ops.fabrik.gait_add, "no children of their legs")
+    bpy.ops.fabrik.limb_add()
+    update()
+    (item,) = rig.fabrik.constraints
+    floor = bpy.data.objects.new("Floor", bpy.data.meshes.new("Floor"))
+    bpy.context.scene.collection.objects.link(floor)
+    item.ground.object = floor
+    item.ground.use = True
+    update()
+    assert item.state == "INVALID" and "no child of the leg" in item.message
