@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import bpy
 
 from fabrik_solver.core.vectors import dot, length, sub
+from fabrik_solver.motion.anatomy import THICKEST_SOLE
 from fabrik_solver.motion.contacts import (
     BALL,
     BALL_HEIGHT,
@@ -20,7 +21,6 @@ from fabrik_solver.motion.contacts import (
 from fabrik_solver.motion.planted import Sole, sole_of
 
 from ...blender.rays import resolve_ground
-from .leg import THICKEST_SOLE
 from .track import IN_WORLD, Sample, Track
 
 LEVEL = 0.5
