@@ -75,10 +75,6 @@ UNCLEAR: Final = 0.1
 """The share of the joints' distances from the axis that does not cancel out, below which the side
 is so unclear that the pole loses weight."""
 
-OPPOSED: Final = 0.1
-"""The share of a limb's bending that is in the opposite direction, from which on the side to which
-it bends is that of its plane."""
-
 NEARLY_STRAIGHT: Final = 0.05
 """The sum of the joints' distances from the axis below which the bend loses weight."""
 
@@ -128,37 +124,6 @@ def bend_of(joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
         total = add(total, way)
         spread += length(way)
     return (scaled(total, 1.0 / spread) if spread > 0.0 else ORIGIN), spread
-
-
-def limb_bend_of(joints: list[Joint], axis: Vec, side: Vec) -> tuple[Vec, float]:
-    """Return what `bend_of` does, of a limb that bends to a known side.
-
-    The stifle and the hock of a hind leg bend in opposite directions. Its joints are on both sides
-    of the axis, and on which of them more changes as it folds, although no joint bends another way.
-    So the plane tells in which such a limb bends: it is on the side of it that is known.
-
-    Args:
-        joints: As in `bend_of`.
-        axis: As there.
-        side: The side that it is known to bend to.
-    """
-    own, spread = bend_of(joints, axis)
-    if len(joints) < 4:
-        return own, spread
-    bones = [sub(b.at(), a.at()) for a, b in pairwise(joints)]
-    normals = [cross(a, b) for a, b in pairwise(bones)]
-    widest = max(normals, key=length)
-    normal, opposed, total = ORIGIN, 0.0, 0.0
-    for each in normals:
-        is_opposed = dot(each, widest) < 0.0
-        normal = sub(normal, each) if is_opposed else add(normal, each)
-        opposed += length(each) if is_opposed else 0.0
-        total += length(each)
-    plane = unit(cross(axis, normal))
-    if plane is None or opposed == 0.0:
-        return own, spread
-    towards = scaled(plane, -1.0) if dot(plane, side) < 0.0 else plane
-    return mix(own, towards, eased(opposed / (OPPOSED * total))), spread
 
 
 def straight_bend(axes: Sequence[Mat3], rest_bend: Vec | None) -> Vec:

@@ -12,7 +12,6 @@ from .bend import (
     clarity,
     farthest_from,
     flattened,
-    limb_bend_of,
     set_lengths,
     side_of,
 )
@@ -162,7 +161,7 @@ class Chain:
             return self._bending
         bend = None if self.bend is None else in_space(self.bend)
         side = side_of((bend, otherwise), self.axis)
-        own_bend, spread = self.own_bend(self.start, self.axis, side)
+        own_bend, spread = bend_of(self.start, self.axis)
         keep = self.aside / STRAIGHT
         bending = (mix(side, own_bend, keep), side, keep)
         if self.is_known:
@@ -180,21 +179,11 @@ class Chain:
         """Whether it is a limb that bends to a known side."""
         return self.is_sure and len(self.start) <= LIMB + 1
 
-    def own_bend(self, joints: list[Joint], axis: Vec, side: Vec) -> tuple[Vec, float]:
-        """Return to which side its joints are, and the sum of their distances from the axis.
-
-        Args:
-            joints: The joints, as `start`.
-            axis: The direction from the root to the tip.
-            side: The unit vector of the side that it bends to if it is straight (see `forward`).
-        """
-        return limb_bend_of(joints, axis, side) if self.is_known else bend_of(joints, axis)
-
     def known_bend(self, own: Vec, spread: float, side: Vec) -> tuple[Vec, Vec]:
         """Return to which side a limb bends, and the unit vector of it.
 
         Args:
-            own: The side to which its joints are (see `own_bend`).
+            own: The side to which its joints are (see `bend_of`).
             spread: The sum of their distances from the axis.
             side: The unit vector of the side that it is known to bend to (see `forward`).
         """
@@ -210,11 +199,10 @@ class Chain:
             axis: The direction from the root to the tip.
             turn: The rotation of the chain as a whole, before it was bent.
         """
+        bend, spread = bend_of(joints, axis)
         if not self.is_known:
-            return bend_of(joints, axis)
-        side = rotate(turn, self.forward())
-        bend, spread = limb_bend_of(joints, axis, side)
-        return self.known_bend(bend, spread, side)[0], spread
+            return bend, spread
+        return self.known_bend(bend, spread, rotate(turn, self.forward()))[0], spread
 
     def flat_start(self) -> tuple[list[Joint], Vec]:
         """Return `start` without the rounding by which a flat chain leaves its plane.

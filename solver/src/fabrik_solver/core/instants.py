@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import inf, sqrt
 from typing import Final, final
 
+from .bend import bend_of
 from .body import BodyInput, Pull, member_length, pose_body
 from .chain import Goal
 from .frames import Frame, point_in
@@ -13,7 +14,7 @@ from .posture import ChainInput, Posture, chain_frames
 from .reach import distance_to
 from .stretch import Stretch
 from .tip import Tip
-from .vectors import ORIGIN, Quat, Vec, add, length, mat_columns, rotate, scaled, sub, unit
+from .vectors import ORIGIN, Quat, Vec, add, length, mat_columns, scaled, sub, unit
 
 ASIDE: Final = 0.25
 """The distance from a bone, in its lengths, of the point that shows its twist."""
@@ -171,8 +172,7 @@ def _led(posture: Posture, goal: Goal) -> Goal:
     pole: Vec | None = None
     axis = unit(solution.aim)
     if goal.pole is not None and axis is not None:
-        forward = rotate(solution.turn, solution.chain.forward())
-        bend, _ = solution.chain.own_bend(solution.moved, axis, forward)
+        bend, _ = bend_of(solution.moved, axis)
         side = unit(bend)
         if side is not None:
             pole = add(solution.chain.root, scaled(side, solution.chain.scale))

@@ -8,6 +8,7 @@ from .bend import (
     LIMB,
     NEARLY_STRAIGHT,
     Swivel,
+    bend_of,
     bow,
     eased,
     forward_turn,
@@ -165,7 +166,7 @@ def _bend_to_side(
         before, after = length(joints[-1].at()) / chain.outer, length(target) / chain.outer
         new = newness(before, after)
     if least > 0.0 or new > 0.0:
-        bend, _ = chain.own_bend(joints, axis, side)
+        bend, _ = bend_of(joints, axis)
         # A share of the angle would jump where a knee that passes its line is opposite to the hint.
         hinted = unit(mix(unit(bend) or side, side, least)) or side
         turn_joints(joints, forward_turn(axis, bend, hinted, 1.0))
@@ -195,7 +196,7 @@ def _hinted(
     hint, share = goal
     if hint is None or share == 0.0:
         return side
-    bend, _ = chain.own_bend(joints, axis, side)
+    bend, _ = bend_of(joints, axis)
     ahead = side_of((hint, side), axis)
     before = length(joints[-1].at())
     # How much farther the joints are from the axis when it is bent, for bones of one length.
