@@ -260,7 +260,9 @@ def _looked_at(armature: bpy.types.Object, axes: Sequence[str], top: str = "") -
     chosen = _bones_below(armature, top) if top else _all_bones(armature)
     found = _best_looked_at(armature, axes, chosen)
     lacking = found.anatomy.missing()
-    ends = detached_ends(armature, Clip(armature)) if OUTER & {*lacking} else {}
+    # Rigify's hands and feet are children of their limbs, among very many bones that are looked at.
+    is_asked = bool(OUTER & {*lacking}) and not original_bones(armature)
+    ends = detached_ends(armature, Clip(armature)) if is_asked else {}
     names = {row[0] for row in chosen}
     ends = {name: end for name, end in ends.items() if {name, end.limb} <= names}
     if not ends:
