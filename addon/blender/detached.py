@@ -6,7 +6,7 @@ else tells that they belong together, as the tail of a last bone may lie anywher
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import median
 from typing import Final, NamedTuple, cast
 
@@ -60,64 +60,70 @@ def detached_ends(armature: bpy.types.Object, clip: Clip) -> dict[str, DetachedE
     """
     bones = cast("bpy.types.Armature", armature.data).bones
     poses = [clip.matrices(frame) for frame in clip.frames]
-    tops: dict[str, list[bpy.types.Bone]] = {}
-    for bone in bones:
-        tops.setdefault(bone.parent.name if bone.parent else "", []).append(bone)
+    # Blender looks at all bones for the children of each.
+    children: dict[str, list[bpy.types.Bone]] = {}
+    below: dict[str, set[str]] = {}
+    for bone in reversed(bones):  # Parents come first.
+        above = bone.parent.name if bone.parent else ""
+        children.setdefault(above, []).insert(0, bone)
+        below.setdefault(above, set()).update({bone.name}, below.setdefault(bone.name, set()))
     found: list[tuple[int, DetachedEnd]] = []
     for last in bones:
         before = last.parent
-        if before is None or before.parent is None or any(one.children for one in last.children):
+        if before is None or before.parent is None:
+            continue
+        if any(one.name in children for one in children.get(last.name, ())):
             continue
         above = ["", *(bone.name for bone in before.parent_recursive)]
         line = {last, before, *before.parent_recursive}
-        beside = [one for name in above for one in tops.get(name, ()) if one not in line]
+        beside = [one for name in above for one in children.get(name, ()) if one not in line]
+        spaces, swaying = (
+            [pose[bone.name].inverted_safe() for pose in poses] for bone in (last, before)
+        )
         for one in beside:
-            joint = _joint(before, last, one, poses)
+            heads = [pose[one.name].translation for pose in poses]
+            joint = _joint(last, one, _places(spaces, heads), _places(swaying, heads))
             if joint is not None:
-                end = DetachedEnd(one.name, last.name, vector(joint), _tip(last, joint))
-                found.append((len(one.children_recursive), end))
+                tip = _tip(last, children.get(last.name, ()), joint)
+                end = DetachedEnd(one.name, last.name, vector(joint), tip)
+                found.append((len(below[one.name]), end))
     ends: dict[str, DetachedEnd] = {}
     limbs = {end.limb for _, end in found}
     # Of several, that which carries toes is the foot, and not its control.
     for _, end in sorted(found, key=lambda pair: -pair[0]):
-        below = {end.name, *(one.name for one in bones[end.name].children_recursive)}
         is_taken = end.name in ends or end.limb in {other.limb for other in ends.values()}
-        if not is_taken and not limbs & below:  # What carries a limb ends none.
+        if not is_taken and limbs.isdisjoint({end.name, *below[end.name]}):  # It carries none.
             ends[end.name] = end
     return ends
 
 
-def _tip(last: bpy.types.Bone, joint: Vector) -> str:
+def _tip(last: bpy.types.Bone, children: Sequence[bpy.types.Bone], joint: Vector) -> str:
     """Return the child of a bone that is at a place in its space; empty if there is none."""
     to_last = last.matrix_local.inverted_safe()
-    near = {one.name: (to_last @ one.head_local - joint).length for one in last.children}
+    near = {one.name: (to_last @ one.head_local - joint).length for one in children}
     name = min(near, key=lambda one: near[one], default="")
     return name if name and near[name] <= SAME_TIP * joint.length else ""
 
 
 def _joint(
-    before: bpy.types.Bone,
-    last: bpy.types.Bone,
-    end: bpy.types.Bone,
-    poses: Sequence[Mapping[str, Matrix]],
+    last: bpy.types.Bone, end: bpy.types.Bone, places: Sequence[Vector], swaying: Sequence[Vector]
 ) -> Vector | None:
     """Return where the last bone of a limb ends, in its rest space; None if not at a bone's head.
 
     Args:
-        before: The bone before the last one.
         last: The last bone.
         end: The bone that may be its hand or foot.
-        poses: The matrices of all bones at frames, in armature space.
+        places: Where its head is in the space of the last bone, at frames of the clip.
+        swaying: The same in the space of the bone before that.
     """
-    size = (last.head_local - before.head_local).length
-    if poses:
-        places = [_places(pose, last.name, end.name) for pose in poses]
+    size = (last.head_local - cast(bpy.types.Bone, last.parent).head_local).length
+    if places:
         joint = _middle(places)
         if not LENGTHS[0] * size <= joint.length <= LENGTHS[1] * size:
             return None
         limit = SAME_PLACE * joint.length
-        swaying = [_places(pose, before.name, end.name) for pose in poses]
-        if max((place - _middle(swaying)).length for place in swaying) > limit:
+        middle = _middle(swaying)
+        if max((place - middle).length for place in swaying) > limit:
             near = sum((place - joint).length <= limit for place in places)
             return joint if near >= MOST * len(places) else None
     tail = last.matrix_local.inverted_safe() @ last.tail_local
@@ -126,9 +132,9 @@ def _joint(
     return tail if is_long and away <= SAME_PLACE * tail.length else None
 
 
-def _places(pose: Mapping[str, Matrix], bone: str, other: str) -> Vector:
-    """Return the head of another bone in the space of a bone."""
-    return pose[bone].inverted_safe() @ pose[other].translation
+def _places(spaces: Sequence[Matrix], heads: Sequence[Vector]) -> list[Vector]:
+    """Return places in armature space in those of a bone, given the matrices to them."""
+    return [matrix @ head for matrix, head in zip(spaces, heads, strict=True)]
 
 
 def _middle(places: Sequence[Vector]) -> Vector:
