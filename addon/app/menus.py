@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import bpy
 
-from ..blender.access import quarter_second
+from ..blender.access import frame_rate, quarter_second
 from ..blender.messages import shown
 from ..editing.constraints import active_constraint, is_in_ik
 from ..plan import planner
@@ -90,7 +90,7 @@ def draw_ik(menu: Any, context: bpy.types.Context) -> None:
     layout.operator("fabrik.pick_up")
     layout.operator("fabrik.release")
     layout.operator("fabrik.release", text="Return").frames = quarter_second(
-        cast(bpy.types.Scene, context.scene)
+        frame_rate(context.scene)
     )
     layout.separator()
     layout.operator("wm.call_menu_pie", text="FABRIK IK Pie Menu").name = PIE

@@ -15,9 +15,9 @@ def frame_rate(scene: bpy.types.Scene | None) -> float:
     return render.fps / render.fps_base
 
 
-def quarter_second(scene: bpy.types.Scene) -> int:
-    """Return the number of frames in a quarter of a second of a scene, rounded, one at least."""
-    return max(1, round(0.25 * frame_rate(scene)))
+def quarter_second(rate: float) -> int:
+    """Return the number of frames in a quarter of a second at a rate, rounded, one at least."""
+    return max(1, round(0.25 * rate))
 
 
 def pose_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[Any]:

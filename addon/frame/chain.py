@@ -402,7 +402,7 @@ def placed(scene: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
     Raises:
         ProblemError: If there is no valid goal.
     """
-    share = chain.placed_share(scene.time)
+    share = chain.placed_share(scene.time, scene.frame_rate)
     if chain.goal_source is None or share == 0.0:
         return aim
     goal = chain.goal_source.goal(scene, chain, aim)

@@ -443,7 +443,7 @@ class UnitPart(UnitPlan):
         raise NotImplementedError
 
 
-def wholly(_time: float) -> float:
+def wholly(_time: float, _frame_rate: float) -> float:
     """Return that something counts in full at a frame."""
     return 1.0
 
@@ -480,8 +480,8 @@ class ChainPlan(UnitPart):
         watched: Objects besides target and pole that it depends on.
         places: Those of them whose transform must be final before it is solved.
         goal_source: Changes its goal before it is solved, if anything does.
-        placed_share: Returns how much `goal_source` counts at a frame, from 0 to 1: not at all
-            while something holds its target.
+        placed_share: Returns how much `goal_source` counts at a frame, given the frame rate, from 0
+            to 1: not at all while something holds its target.
         start_source: Gives the pose to solve from, if it is continuous.
         joints: The limits of its joints.
         driven: Those of its bones whose rotations have drivers, which they keep.
@@ -514,7 +514,7 @@ class ChainPlan(UnitPart):
     watched: list[bpy.types.Object] = field(default_factory=list)
     places: list[Point] = field(default_factory=list)
     goal_source: GoalSource | None = None
-    placed_share: Callable[[float], float] = wholly
+    placed_share: Callable[[float, float], float] = wholly
     start_source: StartSource | None = None
     joints: Joints = field(default_factory=Joints)
     driven: list[int] = field(default_factory=list)
@@ -535,7 +535,7 @@ class ChainPlan(UnitPart):
 
     def is_held_at(self, time: float) -> bool:
         """Return whether something holds its target at a frame, so that nothing else places it."""
-        return self.placed_share(time) == 0.0
+        return self.placed_share(time, 1.0) == 0.0
 
     def needs(self) -> list[Point]:
         """Return the points whose transforms must be final before it is solved."""

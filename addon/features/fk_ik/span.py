@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import bpy
 
 from ...blender import animation
-from ...blender.access import quarter_second
+from ...blender.access import frame_rate, quarter_second
 from ...blender.errors import ProblemError
 from ...blender.keying import key_frames, set_span
 from ...editing.playing import go_to, updated
@@ -111,7 +111,7 @@ def key_takeover(armature: bpy.types.Object, index: int, span: Span) -> float:
     """
     item = settings(armature).constraints[index]
     first = span.frames[0]
-    last = first + quarter_second(bpy.context.scene)
+    last = first + quarter_second(frame_rate(bpy.context.scene))
     between = [at for at in key_frames(item, ["influence"]) if first < at <= last]
     values = {first: 0.0} if between else {first: 0.0, last: 1.0}
     item.enabled = True

@@ -383,7 +383,7 @@ def _holding(hold: FabrikHold, one: FabrikHolder) -> Point | None:
 
 def _placed_share(
     target: Point | None, kept: dict[bpy.types.Object, Records]
-) -> Callable[[float], float]:
+) -> Callable[[float, float], float]:
     """Return a function that tells how much what else places a target counts at a frame.
 
     Not at all while it is held; from a quarter of a second before to a quarter of a second after
@@ -406,12 +406,12 @@ def _placed_share(
     records = kept.setdefault(armature, Records(armature))
     free = {0, *own_places(holds_of(armature)[index])}
 
-    def share(time: float) -> float:
+    def share(time: float, rate: float) -> float:
         away = inf
         for one, after in zip_longest(records.of(index), records.of(index)[1:]):
             if one.holder not in free:
                 end = inf if after is None else after.frame
                 away = min(away, max(one.frame - NEAR - time, time - end, 0.0))
-        return smooth(away / quarter_second(bpy.context.scene))
+        return smooth(away / quarter_second(rate))
 
     return share

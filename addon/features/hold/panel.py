@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import bpy
 
-from ...blender.access import pose_bones, quarter_second
+from ...blender.access import frame_rate, pose_bones, quarter_second
 from ...blender.errors import report_once
 from ...blender.messages import msg, shown
 from ...ui.following import shown_armature
@@ -62,7 +62,7 @@ class FABRIK_PT_holds(SidebarPanel, bpy.types.Panel):
         row.operator("fabrik.hold", text="In Body").by = "BODY"
         row = column.row(align=True)
         row.operator("fabrik.pick_up")
-        frames = quarter_second(cast(bpy.types.Scene, context.scene))
+        frames = quarter_second(frame_rate(context.scene))
         row.operator("fabrik.release", text="Return").frames = frames
         armature = active_armature(context)
         if not any(len(holds_of(ob)) for ob in holds_with(armature)):
