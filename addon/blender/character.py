@@ -224,11 +224,14 @@ def _hips_between(armature: bpy.types.Object, one: Character, other: Character) 
 
 def _figure_of(armature: bpy.types.Object, bone: str) -> str:
     """Return the topmost bone of the figure that a bone belongs to, if there are several."""
+    return figure_among(armature, figures(armature), bone) if bone else ""
+
+
+def figure_among(armature: bpy.types.Object, tops: Sequence[str], bone: str) -> str:
+    """Return which of some topmost bones of figures a bone is or is below; empty if none."""
     bones = cast("bpy.types.Armature", armature.data).bones
-    if bone not in bones:
-        return ""
-    above = {bone, *(one.name for one in bones[bone].parent_recursive)}
-    return next((top for top in figures(armature) if top in above), "")
+    above = {bone, *(one.name for one in bones[bone].parent_recursive)} if bone in bones else ()
+    return next((top for top in tops if top in above), "")
 
 
 def generated_character(armature: bpy.types.Object) -> Character | None:

@@ -22,16 +22,7 @@ SIZE = 16
 INTERFACE_ONLY = {"name", "active", "select", "is_active", "show_expanded", "show_in_editmode"}
 """Properties that have no effect on motion."""
 
-KEY_COLUMNS = (
-    ("co", "f", 2),
-    ("handle_left", "f", 2),
-    ("handle_right", "f", 2),
-    ("interpolation", "i", 1),
-    ("easing", "i", 1),
-    ("back", "f", 1),
-    ("amplitude", "f", 1),
-    ("period", "f", 1),
-)
+KEY_COLUMNS = [row for row in animation.KEY_COLUMNS if not row[0].endswith("_type")]
 """The properties of a keyframe: name, type code and size."""
 
 OWNER = re.compile(r'^(pose\.bones|fabrik\.\w+)\[("(?:[^"\\]|\\.)*"|\d+)\]')

@@ -9,15 +9,12 @@ import bpy
 from mathutils import Vector
 
 from ..blender.access import pose_bones
-from ..blender.detached import DetachedEnd
+from ..blender.detached import SAME_TIP, DetachedEnd
 from ..blender.errors import ProblemError
 from ..blender.limbs import named_chain
 from ..settings.properties import FabrikConstraint
 from .controls import COLLECTION, control_name, edit_mode, uneditable_problem
 from .known_limbs import Limb
-
-SAME_PLACE: Final = 1e-3
-"""The largest distance of a tail from the end of its limb, as a fraction of the bone's length."""
 
 SIZE: Final = 0.1
 """The length of such a bone, as a fraction of the bone that it ends."""
@@ -38,7 +35,7 @@ def with_ends(armature: bpy.types.Object, limbs: Sequence[Limb]) -> list[Limb]:
             continue
         last = bones[limb.detached.limb]
         joint = last.matrix_local @ Vector(limb.detached.joint)
-        if (joint - last.tail_local).length > SAME_PLACE * (joint - last.head_local).length:
+        if (joint - last.tail_local).length > SAME_TIP * (joint - last.head_local).length:
             joints[i] = joint
     tips = {i: limb.detached.tip for i, limb in enumerate(limbs) if limb.detached}
     if joints:

@@ -89,6 +89,10 @@ class Body:
         hand = self.rig.names[end] if end >= 0 else ""
         return Limb(tuple(fk), hand, anatomical.kind, fk_switch(self.armature, fk[0]))
 
+    def has(self, bone: str) -> bool:
+        """Return whether a bone is of the character; a generated rig has no other one."""
+        return self.is_generated or bone in self.character.names
+
     def limb_at(self, bone: str) -> tuple[Limb, bool] | None:
         """Return the limb that a bone means, and whether the bone is at or below its end.
 

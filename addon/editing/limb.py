@@ -39,9 +39,16 @@ def find_limbs(
         ProblemError: If a bone is not part of a limb.
     """
     planner.discard_if_outdated()  # Bones may have been renamed.
+    found: list[tuple[Limb, bool]] = []
+    bodies: list[Body] = []
     with recognizing_once():
-        bodies = [Body(armature, bone) for bone in bones]
-    return [_find(body, bone, is_literal) for body, bone in zip(bodies, bones, strict=True)]
+        for bone in bones:
+            body = next((one for one in bodies if one.has(bone)), None)
+            if body is None:
+                body = Body(armature, bone)
+                bodies.append(body)
+            found.append(_find(body, bone, is_literal))
+    return found
 
 
 def _find(body: Body, bone: str, is_literal: bool) -> tuple[Limb, bool]:

@@ -16,6 +16,7 @@ from fabrik_solver.motion.anatomy import is_segment
 from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
+from ..blender.detached import DetachedEnd
 from ..blender.errors import ProblemError
 from ..blender.limbs import common_name, end_of
 from ..blender.messages import msg
@@ -150,7 +151,7 @@ def _build(
     for limb in limbs:
         tip = limb.tip(options.is_oriented)
         if limb.detached is not None:
-            add_to_detached(armature, limb, limb.detached.name)
+            add_to_detached(armature, limb, limb.detached)
         else:
             add_limb(armature, tip, len(limb.bones), tip == limb.hand)
     # A straight limb bends as its hinges let it, which is where its pole has to be.
@@ -344,19 +345,19 @@ def add_limb(
     return item
 
 
-def add_to_detached(armature: bpy.types.Object, limb: Limb, end: str) -> FabrikConstraint:
+def add_to_detached(armature: bpy.types.Object, limb: Limb, end: DetachedEnd) -> FabrikConstraint:
     """Add a constraint to a limb whose hand or foot is no child of it, and is what it reaches for.
 
     Args:
         armature: The armature object.
         limb: The limb, as `with_ends` returns it.
-        end: The hand or foot.
+        end: Its hand or foot.
     """
     count = len(limb.bones)
     solver = exact_for("FABRIK", count)
-    item = editing.add(armature, limb.tip(True), armature, end, count, solver)
+    item = editing.add(armature, limb.tip(True), armature, end.name, count, solver)
     item.use_tail, item.swing = not limb.hand, 1.0
-    item.name = free_name(armature, common_name(end))
+    item.name = free_name(armature, common_name(end.name))
     return item
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from threading import current_thread, main_thread
 from time import perf_counter
 from typing import Any, cast
 
@@ -360,6 +361,8 @@ def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
 
 
 def _follow_joins(events: Events, scene: bpy.types.Scene) -> None:
+    if current_thread() is not main_thread():
+        return  # A render beside a window: nothing is joined there, and the window reads the data.
     try:
         joining.follow_joins(graphs_of(scene), events.is_undone)
     except Exception:

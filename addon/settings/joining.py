@@ -37,6 +37,11 @@ Curves = tuple[int, int]
 """The session UID of an action, 0 for none, and the handle of its slot."""
 
 
+def _by_uid(blocks: Any, uid: int) -> Any:
+    """Return the data-block with a session UID; None if there is none any more."""
+    return next((one for one in blocks if one.session_uid == uid), None)
+
+
 @dataclass(frozen=True)
 class Pointer:
     """A data-block that a setting points to; the session UID stays the same through undo.
@@ -52,7 +57,7 @@ class Pointer:
     def block(self) -> bpy.types.ID | None:
         """Return the data-block, if it still exists."""
         blocks: Any = bpy.data.collections if self.kind == "COLLECTION" else bpy.data.objects
-        return next((one for one in blocks if one.session_uid == self.uid), None)
+        return _by_uid(blocks, self.uid)
 
 
 @dataclass(frozen=True)
@@ -386,7 +391,7 @@ def _takes_action(ob: bpy.types.Object, join: Join, part: Part) -> bool:
     if join.action[0] or any(other.action[0] for other in join.parts[: join.parts.index(part)]):
         return False
     uid, slot = part.action
-    action = next((one for one in bpy.data.actions if one.session_uid == uid), None)
+    action = _by_uid(bpy.data.actions, uid)
     data = ob.animation_data
     if join.is_bare and data is not None and data.action is None:
         animation.use_action(ob, action, slot)
@@ -512,7 +517,7 @@ def _move_drivers(
 def _copy_keys(ob: bpy.types.Object, source: Curves, places: Places) -> None:
     """Copy the keys of a joined armature's items to the active action of an armature."""
     uid, handle = source
-    action = next((one for one in bpy.data.actions if one.session_uid == uid), None)
+    action = _by_uid(bpy.data.actions, uid)
     lists = animation.curve_lists_of(action, handle)
     ours = [curve for curves in lists for curve in curves if ITEM.fullmatch(curve.data_path)]
     if ours:

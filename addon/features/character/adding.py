@@ -71,7 +71,7 @@ def add_constraint(armature: bpy.types.Object, part: FabrikPart) -> None:
         [limb] = with_ends(armature, [Limb(names, detached=detached)])
         if limb.hand and limb.hand != detached.tip:
             part.target, part.subtarget = armature, limb.hand
-        item = limbs.add_to_detached(armature, limb, name)
+        item = limbs.add_to_detached(armature, limb, detached)
     elif part.kind == "HEAD":
         item = add_look(armature, name, chain_count=count)
     else:

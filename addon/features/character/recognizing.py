@@ -10,7 +10,14 @@ import bpy
 from fabrik_solver.motion.anatomy import Anatomy, Limb, words_of
 
 from ...blender.access import pose_bones
-from ...blender.character import Character, character_of, figures, missing_parts, stiff_limbs
+from ...blender.character import (
+    Character,
+    character_of,
+    figure_among,
+    figures,
+    missing_parts,
+    stiff_limbs,
+)
 from ...blender.errors import ProblemError, listed
 from ...blender.messages import joined, msg
 from ...blender.rigify import SWITCH, fk_joint, original_bones
@@ -60,8 +67,7 @@ def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
     if generated:
         return Recognition(generated)
     tops = figures(armature)
-    own = {bone, *_above(armature, bone)}
-    top = next((one for one in tops if one in own), next(iter(tops), ""))
+    top = figure_among(armature, tops, bone) or next(iter(tops), "")
     character = character_of(armature, bone=top)
     parts = _anatomical_parts(character)
     if not parts:
@@ -76,11 +82,6 @@ def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
     others = [one for one in tops if one != top]
     notes = [missing_parts(character), _told(others) if others else ""]
     return Recognition(parts, joined(". ", [*filter(None, notes)]), character.frame)
-
-
-def _above(armature: bpy.types.Object, bone: str) -> list[str]:
-    bones = pose_bones(armature)
-    return [one.name for one in bones[bone].parent_recursive] if bone in bones else []
 
 
 def _told(others: Sequence[str]) -> str:

@@ -62,7 +62,9 @@ class Gesture:
         self._lines = AxisLines(dragged.place)
         self._is_moving = False
         manager: Any = context.window_manager
-        self._timer = manager.event_timer_add(TICK, window=context.window)
+        self._timer = None
+        if isinstance(dragged, FollowingDrag):
+            self._timer = manager.event_timer_add(TICK, window=context.window)
 
     def release(self) -> None:
         """Stop drawing, and the timer."""

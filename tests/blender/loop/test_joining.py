@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Thread
 from typing import Any
 
 import bpy
@@ -17,6 +18,8 @@ from rigs import (
     update,
     world_location,
 )
+
+from addon.frame import handlers
 
 pytestmark = pytest.mark.usefixtures("silent")
 
@@ -239,3 +242,17 @@ def test_a_removed_armature_is_no_joined_one() -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
     update()
     assert len(a.fabrik.constraints) == 1
+
+
+def test_the_thread_of_a_render_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The window reads the same data meanwhile, and notes what is joined there."""
+    figure("A", 0)
+    update()
+    asked: list[bool] = []
+    monkeypatch.setattr(handlers.joining, "follow_joins", lambda *_: asked.append(True))
+    thread = Thread(target=handlers.before_depsgraph_update, args=(bpy.context.scene,))
+    thread.start()
+    thread.join()
+    assert not asked
+    handlers.before_depsgraph_update(bpy.context.scene)
+    assert asked
