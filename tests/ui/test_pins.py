@@ -31,6 +31,19 @@ def place(window: Window, bone: str) -> list[float]:
     return window.ask(f"[*{bones}[{bone!r}].head, *{bones}[{bone!r}].tail]")
 
 
+def pull_hand(window: Window, across: float, down: float) -> str:
+    """Pin a foot and begin to drag a hand, and return the pose before."""
+    hover(window, FEET[0])
+    window.key("p")
+    window.until(f"len({RIG}.fabrik.pins) == 1")
+    pose = window.ask("pose('Downloaded')")
+    window.move(hand_at(window))
+    window.press()
+    window.slide(across, down)
+    window.until(f"pose('Downloaded') != {pose}")
+    return pose
+
+
 class TestPins:
     def test_p_pins_the_location_then_the_rotation_then_nothing(self, window):
         have_tool(window)
@@ -83,14 +96,7 @@ class TestPins:
             f"half = {RIG}.pose.bones['mixamorig:LeftShoulder'].constraints.new('COPY_ROTATION'); "
             f"half.target, half.subtarget, half.influence = {RIG}, 'mixamorig:Hips', 0.5"
         )
-        hover(window, FEET[0])
-        window.key("p")
-        window.until(f"len({RIG}.fabrik.pins) == 1")
-        pose = window.ask("pose('Downloaded')")
-        window.move(hand_at(window))
-        window.press()
-        window.slide(20, 80)
-        window.until(f"pose('Downloaded') != {pose}")
+        pull_hand(window, 20, 80)
         window.settled()
         at_rest = place(window, HAND)
         window.release()
@@ -102,14 +108,7 @@ class TestPins:
     def test_cancelling_gives_back_pose_and_pins(self, window, cancel):
         have_tool(window)
         window.ask(AUTO_KEYING)
-        hover(window, FEET[0])
-        window.key("p")
-        window.until(f"len({RIG}.fabrik.pins) == 1")
-        pose = window.ask("pose('Downloaded')")
-        window.move(hand_at(window))
-        window.press()
-        window.slide(30, 120)
-        window.until(f"pose('Downloaded') != {pose}")
+        pose = pull_hand(window, 30, 120)
         window.key("p")
         window.until(f"len({RIG}.fabrik.pins) == 2")
         if cancel == "Escape":
@@ -134,14 +133,7 @@ class TestPins:
         have_tool(window)
         window.ask(AUTO_KEYING)
         window.ask(f"setattr({RIG}.fabrik.whole_body, 'keying', {keying!r})")
-        hover(window, FEET[0])
-        window.key("p")
-        window.until(f"len({RIG}.fabrik.pins) == 1")
-        pose = window.ask("pose('Downloaded')")
-        window.move(hand_at(window))
-        window.press()
-        window.slide(40, 160)
-        window.until(f"pose('Downloaded') != {pose}")
+        pose = pull_hand(window, 40, 160)
         window.release()
         window.until("modal() == ''")
         found = set(window.ask("keyed_bones('Downloaded')"))

@@ -28,7 +28,7 @@ def contacts_in(walk: Steps) -> list[Contact]:
     return contacts_of(walk.heel(), walk.ball(), walk.turns(), walk.rate, walk.size, Thresholds())
 
 
-def planted_in(walk: Steps, lock_time: float = 0.1) -> Planted:
+def planted_in(walk: Steps, lock_time: float = 0.1, sole: Sole | None = None) -> Planted:
     return Planted(
         contacts_in(walk),
         lambda _: True,
@@ -36,7 +36,7 @@ def planted_in(walk: Steps, lock_time: float = 0.1) -> Planted:
         len(walk.poses),
         walk.leg(),
         UP,
-        walk.sole(),
+        sole or walk.sole(),
         walk.rate,
         lock_time,
     )
@@ -84,17 +84,7 @@ def test_toes_stay_where_they_are_as_the_foot_rolls_off(rate: float) -> None:
     joint = (0.15, 0.0, -0.05)
     ways: list[float] = []
     for sole in (walk.sole(), walk.sole()._replace(joint=joint)):
-        planted = Planted(
-            contacts_in(walk),
-            lambda _: True,
-            lambda frame: walk.poses[frame],
-            len(walk.poses),
-            walk.leg(),
-            UP,
-            sole,
-            walk.rate,
-            0.1,
-        )
+        planted = planted_in(walk, sole=sole)
         moved = 0.0
         for contact in contacts_in(walk):
             frames = [
