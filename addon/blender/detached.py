@@ -116,7 +116,7 @@ def _joint(
         places: Where its head is in the space of the last bone, at frames of the clip.
         swaying: The same in the space of the bone before that.
     """
-    size = (last.head_local - cast(bpy.types.Bone, last.parent).head_local).length
+    size = (last.head_local - cast("bpy.types.Bone", last.parent).head_local).length
     if places:
         joint = _middle(places)
         if not LENGTHS[0] * size <= joint.length <= LENGTHS[1] * size:
