@@ -14,12 +14,10 @@ from captures import imported
 from inside import count, forget
 from mathutils import Euler, Matrix, Vector
 from operating import click_bone, click_bones, enter_pose_mode, refuses
-from rendering import rendered
 from rigs import (
     activate,
     as_strip,
     curves,
-    elsewhere,
     evaluated,
     go,
     make_armature,
@@ -869,54 +867,7 @@ def test_removing_a_hold_gives_back_what_was_there() -> None:
     assert rig.fabrik.constraints["Hand"].state == "REACHED"
 
 
-# The same bits always
-
-
-@pytest.mark.parametrize("make", [make_cup, make_keyed_cup])
-def test_a_frame_is_the_same_whichever_way_it_was_reached(
-    make: Callable[[], Any], tmp_path: Path
-) -> None:
-    left, _ = make_arm("Left", 0.2, 0.5), make_arm("Right", -0.2, 0.5)
-    cup = make()
-    activate(left)
-    bpy.ops.object.mode_set(mode="POSE")
-    for frame, bone in ((10, "Left"), (40, "Right"), (70, "Left")):
-        go(frame)
-        hold(object="Cup", holder=bone, bone="Hand")
-    frames = [*range(1, LAST, 7)]
-    expected: dict[int, bytes] = {}
-    for frame in frames:
-        go(frame)
-        expected[frame] = pose_bits(left, cup.parent) + world_bits(cup)
-    for frame in random.Random(1).sample(frames, len(frames)):
-        go(frame)
-        assert pose_bits(left, cup.parent) + world_bits(cup) == expected[frame]
-    path = tmp_path / "held.blend"
-    bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    looked = (
-        f"[(go(f), pose_bits(bpy.data.objects['Left'], bpy.data.objects['Cup'].parent)"
-        f" + world_bits(bpy.data.objects['Cup']))[1] for f in {frames[::-1]}]"
-    )
-    seen, _ = elsewhere(path, "", looked)
-    assert seen == [expected[frame] for frame in frames[::-1]]
-
-
-@pytest.mark.parametrize("make", [make_cup, make_keyed_cup])
-def test_a_render_shows_what_the_viewport_shows(make: Callable[[], Any]) -> None:
-    rig, cup = make_arm(), make()
-    go(20)
-    hold(object="Cup", holder="Rig", bone="Hand")
-    go(50)
-    release(object="Cup")
-
-    def look(depsgraph: bpy.types.Depsgraph) -> object:
-        return [tuple(row) for row in cup.evaluated_get(depsgraph).matrix_world]
-
-    seen = rendered(10, 60, 10, look)
-    for frame, places in seen.items():
-        go(frame)
-        assert places == [tuple(row) for row in world(cup)], frame
-    assert rig.fabrik.constraints["Hand"].state == "REACHED"
+# Undo
 
 
 def test_undo_and_redo() -> None:

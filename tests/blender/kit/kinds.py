@@ -8,7 +8,16 @@ from functools import wraps
 import bpy
 from captured_bodies import make_body, make_body_with_ik, put_on_ground
 from kept_files import open_kept
-from rigs import activate, add_constraint, key_places, make_armature, make_chain, make_empty, update
+from rigs import (
+    activate,
+    add_constraint,
+    go,
+    key_places,
+    make_armature,
+    make_chain,
+    make_empty,
+    update,
+)
 from shapes import make_ball
 from spiders import key_body, make_spider, terrain, walk
 from walkers import hills, make_ground, make_walker, stairs, stand
@@ -246,6 +255,26 @@ def pinned_body() -> str:
     return "pins[0].influence"
 
 
+def held() -> str:
+    """Reach for what is handed on, with its own keys in the second hand, and then put down."""
+    rig, target = posed_chain()
+    add_constraint(rig, "B5", target)
+    for name, side in (("Left", 1.0), ("Right", -1.0)):
+        hand = make_empty(name)
+        for frame in (1, END):
+            hand.rotation_euler.z = side * 0.05 * frame
+            hand.keyframe_insert("rotation_euler", frame=frame)
+        key_places(hand, {1: (2.0, side, 2.0), END: (1.0, -side, 3.0)})
+    activate(rig)
+    for frame, name, is_moved in ((3, "Left", False), (8, "Right", True)):
+        go(frame)
+        done = bpy.ops.fabrik.hold(object=target.name, holder=name, use_animation=is_moved)
+        assert done == {"FINISHED"}
+    go(12)
+    assert bpy.ops.fabrik.release(object=target.name) == {"FINISHED"}
+    return "constraints[0].influence"
+
+
 @kept
 def gait() -> str:
     """Four legs that carry their body over a terrain."""
@@ -262,5 +291,6 @@ def gait() -> str:
 REACHING: tuple[Kind, ...] = (chain, two_bone, ccd_with_limits, stretched, turned_tip, body)
 MOTIONS: tuple[Kind, ...] = (look, damped_look, rope, rope_over_mesh, rope_on_plane, wave)
 PINNED: tuple[Kind, ...] = (pinned_body,)
+HELD: tuple[Kind, ...] = (held,)
 SIMULATED: tuple[Kind, ...] = (follow, continuous, ground, body_on_ground, gait)
-KINDS = (*REACHING, *MOTIONS, *PINNED, *SIMULATED)
+KINDS = (*REACHING, *MOTIONS, *PINNED, *HELD, *SIMULATED)
