@@ -13,7 +13,6 @@ from rendering import rendered
 from rigs import (
     activate,
     add_constraint,
-    channels_bits,
     curves,
     evaluated,
     everything_bits,
@@ -286,25 +285,6 @@ def test_influence_is_between_the_fk_pose_and_the_chain(rig):
     assert rig.pose.bones["B0"].location.length == 0.0
 
 
-def test_removing_gives_the_fk_pose_back():
-    bpy.context.scene.frame_end = END
-    rig = free_chain(led())
-    rig.pose.bones["B0"].location = (0.5, 0.25, 0.125)
-    rig.fabrik.constraints[0].enabled = False
-    update()
-    before = channels_bits(rig), pose_bits(rig), shown_bits(rig)
-    rig.fabrik.constraints[0].enabled = True
-    update()
-    activate(rig)
-    simulate()
-    go(40)
-    assert pose_bits(rig) != before[1]
-    assert channels_bits(rig) == before[0] != shown_bits(rig)
-    bpy.ops.fabrik.constraint_remove()
-    update()
-    assert (channels_bits(rig), pose_bits(rig), shown_bits(rig)) == before
-
-
 def test_chain_behind_a_chain_is_simulated_after_it(rig):
     follower = free_chain(rig, "Behind")
     follower.fabrik.constraints[0].subtarget = "B0"
@@ -496,19 +476,6 @@ def test_undo_brings_the_chain_before_back(rig):
     rig = bpy.data.objects["Rig"]
     assert rig.fabrik.simulation.state == "FRESH"
     assert pose_bits(rig) == before
-
-
-def test_bake_keeps_the_chain(rig):
-    wanted = {}
-    for frame in (1, 30, END):
-        go(frame)
-        wanted[frame] = joints(rig)
-    assert bpy.ops.fabrik.bake(which="ARMATURE", frame_start=1, frame_end=END) == {"FINISHED"}
-    assert not rig.fabrik.constraints[0].enabled
-    for frame, places in wanted.items():
-        go(frame)
-        for a, b in zip(joints(rig), places, strict=True):
-            assert (a - b).length < 1e-4
 
 
 def test_what_bends_on_from_it_follows_when_its_head_is_deleted(rig):

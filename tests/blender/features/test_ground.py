@@ -433,36 +433,6 @@ def test_bake_of_all_keys_is_what_was_live() -> None:
             assert (bone.head - wanted).length < 1e-4
 
 
-@pytest.mark.parametrize("is_keyed", [False, True], ids=["unkeyed hip", "keyed hip"])
-def test_fk_pose_is_given_back_to_the_last_bit(is_keyed: bool) -> None:
-    rig = make_walker()
-    bone = rig.pose.bones["Hip"]
-    bone.location = (0.01, 0.02, -0.013)
-    bone.rotation_quaternion = Euler((0.1, 0.05, 0.02)).to_quaternion()
-    if is_keyed:
-        bone.keyframe_insert("location", frame=1)
-        bone.location.y = 0.03
-        bone.keyframe_insert("location", frame=30)
-    rig.pose.bones["Thigh.L"].rotation_quaternion = Euler((0.2, 0, 0)).to_quaternion()
-    for item in rig.fabrik.constraints:
-        item.enabled = False
-    go(20)
-    before, pose = channels_bits(rig), pose_bits(rig)
-    assert shown_bits(rig) == before
-    for item in rig.fabrik.constraints:
-        item.enabled = True
-    stand(rig, make_ground(hills), ray_above=3.0, ray_below=3.0)
-    simulate(rig)
-    for frame in (3, 40, 20):
-        go(frame)
-    assert channels_bits(rig) == before != shown_bits(rig)
-    for item in rig.fabrik.constraints:
-        item.enabled = False
-    go(20)
-    assert channels_bits(rig) == before == shown_bits(rig)
-    assert pose_bits(rig) == pose
-
-
 def all_keys() -> list[object]:
     return [
         (ob.name, curve.data_path, curve.array_index, [p.co[:] for p in curve.keyframe_points])

@@ -16,7 +16,6 @@ from mathutils import Euler, Quaternion, Vector
 from rigs import (
     activate,
     add_constraint,
-    channels_bits,
     elsewhere,
     evaluated,
     go,
@@ -24,7 +23,6 @@ from rigs import (
     make_chain,
     make_empty,
     pose_bits,
-    shown_bits,
     shown_bones,
     tip_error,
     tip_world,
@@ -439,34 +437,6 @@ def test_settings_that_do_not_matter_for_the_kind_are_not_complained_of() -> Non
 
 
 # What stays true
-
-
-def test_the_fk_pose_is_given_back() -> None:
-    rig = make_chain(3)
-    given = (0.9, 0.1, -0.3, 0.2)
-    for bone in rig.pose.bones:
-        bone.rotation_quaternion = Quaternion(given).normalized()
-    limit(rig, "B0", "CONE")
-    limit(rig, "B1", "HINGE")
-    update()
-    before, pose = channels_bits(rig), pose_bits(rig)
-    item, target = reaching(rig, "B2")
-    for place in PLACES:
-        target.location = place
-        update()
-    assert channels_bits(rig) == before != shown_bits(rig)
-    for _ in range(2):
-        item.influence = 0.0
-        update()
-        assert (channels_bits(rig), shown_bits(rig), pose_bits(rig)) == (before, before, pose)
-        item.influence = 1.0
-        update()
-        assert channels_bits(rig) == before != shown_bits(rig)
-    activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
-    bpy.ops.fabrik.constraint_remove()
-    update()
-    assert (channels_bits(rig), shown_bits(rig), pose_bits(rig)) == (before, before, pose)
 
 
 def test_the_pose_does_not_depend_on_where_the_target_was() -> None:

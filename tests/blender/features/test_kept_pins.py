@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import bpy
@@ -12,9 +11,8 @@ from captured_bodies import make_body
 from captures import imported
 from dragged_bodies import head_of
 from inside import forget
-from mathutils import Quaternion, Vector
-from rendering import rendered
-from rigs import channels_bits, elsewhere, evaluated, go, pose_bits, shown_bits, update
+from mathutils import Vector
+from rigs import channels_bits, evaluated, go, pose_bits, shown_bits, update
 
 from addon.features.whole_body.dragging import WholeBodyDrag
 from addon.features.whole_body.keeping import pins_problem
@@ -371,32 +369,6 @@ def test_a_pose_depends_on_nothing_that_was_before(walker: Any, edit: Any) -> No
     go(8)
     go(9)
     assert pose_bits(walker) == shown
-
-
-def test_any_order_a_render_and_another_process_give_the_same_bits(
-    walker: Any, tmp_path: Path
-) -> None:
-    hips = walker.pose.bones[roles_of(walker).hips]
-    for frame, turn in ((1, 0.0), (20, 0.4)):
-        hips.rotation_quaternion = Quaternion((0.0, 0.0, 1.0), turn)
-        hips.keyframe_insert("rotation_quaternion", frame=frame)
-    go(1)
-    pin(HAND, frames="PLACE")
-    walker.fabrik.pins[0].location.x += 0.1
-    shown = {frame: bits for frame in range(1, 21) if (bits := shown_at(walker, frame))}
-    assert len({*shown.values()}) == len(shown)
-    for frame in (13, 2, 20, 2, 7, 6.5, 19, 1):
-        assert shown_at(walker, frame) == shown.get(frame, shown_at(walker, frame))
-
-    def look(depsgraph: bpy.types.Depsgraph) -> bytes:
-        return pose_bits(walker, depsgraph=depsgraph)
-
-    assert rendered(1, 20, look=look) == shown
-    blend = tmp_path / "pinned.blend"
-    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
-    rig = f"bpy.data.objects[{walker.name!r}]"
-    there, _ = elsewhere(blend, "", f"[(go(i), pose_bits({rig}))[1] for i in (17, 3, 12)]")
-    assert there == [shown[frame] for frame in (17, 3, 12)]
 
 
 def shown_at(rig: Any, frame: float) -> bytes:

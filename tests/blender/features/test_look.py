@@ -14,13 +14,11 @@ from operating import click_bone, click_bones, refuses
 from rigs import (
     activate,
     add_constraint,
-    channels_bits,
     evaluated,
     go,
     make_armature,
     make_chain,
     make_empty,
-    pose_bits,
     shown_bits,
     shown_bones,
     tip_error,
@@ -252,29 +250,6 @@ def test_two_influences_cross_from_one_target_to_another() -> None:
     assert missed(rig, "Head", second.location) < 1e-5
     steps = [a.angle(b) for a, b in pairwise(gazes)]
     assert max(steps) < 2.0 * sum(steps) / len(steps)
-
-
-def test_the_fk_pose_is_given_back_to_the_last_bit() -> None:
-    rig, target = make_head(), make_empty(location=(1, -1, 1))
-    rig.pose.bones["Neck"].rotation_quaternion = (0.97, 0.1, 0.05, 0.2)
-    rig.pose.bones["Head"].rotation_quaternion = (0.9, -0.1, 0.3, 0.1)
-    update()
-    channels, pose = channels_bits(rig), pose_bits(rig)
-    item = look(rig, "Head", target, 3)
-    update()
-    assert pose_bits(rig) != pose
-    assert channels_bits(rig) == channels != shown_bits(rig)
-    item.influence = 0.0
-    update()
-    assert (channels_bits(rig), pose_bits(rig)) == (channels, pose)
-    assert shown_bits(rig) == channels
-    item.influence = 1.0
-    update()
-    activate(rig)
-    assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
-    update()
-    assert (channels_bits(rig), pose_bits(rig)) == (channels, pose)
-    assert shown_bits(rig) == channels
 
 
 # Damping
@@ -614,27 +589,6 @@ def test_a_mirrored_look_turns_like_a_mirror_image() -> None:
     assert missed(rig, "Eye.R", right.location, "NEGATIVE_X") < PRECISE
     gaze, mirrored = axis_world(rig, "Eye.L", "Y"), axis_world(rig, "Eye.R", "Y")
     assert (Vector((-gaze.x, gaze.y, gaze.z)) - mirrored).length < 1e-5
-
-
-def test_a_baked_look_is_the_same_without_the_constraints() -> None:
-    rig, target = make_head(), make_empty()
-    key_path(target, around)
-    look(rig, "Head", target, 3, limit_angle=1.3, damping=0.2)
-    for eye in ("Eye.L", "Eye.R"):
-        look(rig, eye, target, limit_angle=0.6)
-    live = {}
-    for frame in range(1, 31):
-        go(frame)
-        live[frame] = [b.matrix.copy() for b in evaluated(rig).pose.bones]
-    activate(rig)
-    done = bpy.ops.fabrik.bake(which="ALL", frame_start=1, frame_end=30, afterwards="REMOVE")
-    assert done == {"FINISHED"} and not rig.fabrik.constraints
-    for frame in (1, 12, 30):
-        go(frame)
-        for bone, matrix in zip(evaluated(rig).pose.bones, live[frame], strict=True):
-            assert (
-                bone.matrix.to_quaternion().rotation_difference(matrix.to_quaternion())
-            ).angle < 1e-3
 
 
 def keyed(item: bpy.types.PropertyGroup) -> None:

@@ -15,7 +15,6 @@ from operating import click_bone, enter_pose_mode
 from rigs import (
     activate,
     add_constraint,
-    channels_bits,
     evaluated,
     go,
     key_places,
@@ -343,23 +342,6 @@ def lowest_on(rig: bpy.types.Object) -> float:
     return min(place.z for place in joints(rig) if 0.3 < place.x < 0.9)
 
 
-def test_it_gives_the_fk_pose_back_to_the_last_bit() -> None:
-    rig, target = make_rope(), make_empty("Target", (0.9, 0.3, 0))
-    rig.pose.bones["B3"].rotation_quaternion = (0.9, 0.1, 0.3, 0.2)
-    rig.pose.bones["B7"].rotation_mode = "XYZ"
-    rig.pose.bones["B7"].rotation_euler = (0.3, 0.2, 3.5)
-    update()
-    before, pose = channels_bits(rig), pose_bits(rig)
-    item = hang(rig, target)
-    assert channels_bits(rig) == before != shown_bits(rig)
-    item.influence = 0.5
-    update()
-    item.enabled = False
-    update()
-    assert channels_bits(rig) == before == shown_bits(rig)
-    assert pose_bits(rig) == pose
-
-
 def test_a_rope_on_a_bone_that_another_chain_poses_is_right_at_once() -> None:
     """Root and hook are both carried by solved chains, and so is the plane."""
     bones = {"Arm0": ((0, 0, 0), (0, 0.1, 1), ""), "Arm1": ((0, 0.1, 1), (0, 0, 2), "Arm0")}
@@ -444,21 +426,6 @@ def rest(item: bpy.types.PropertyGroup, kind: str, ob: bpy.types.Object) -> bpy.
 
 def bare_mesh() -> bpy.types.Mesh:
     return bpy.data.meshes.new("Bare")
-
-
-@pytest.mark.parametrize("collision", ["NONE", "MESH"])
-def test_baked_it_hangs_as_before(collision: str) -> None:
-    rig = animated_rope(collision)
-    live = {}
-    for frame in (1, 4, 8):
-        go(frame)
-        live[frame] = joints(rig)
-    assert bpy.ops.fabrik.bake(frame_start=1, frame_end=8) == {"FINISHED"}
-    (item,) = rig.fabrik.constraints
-    assert not item.enabled
-    for frame, places in live.items():
-        go(frame)
-        assert max((a - b).length for a, b in zip(places, joints(rig), strict=True)) < 1e-4
 
 
 def test_the_overlay_shows_what_hangs() -> None:

@@ -8,15 +8,12 @@ from mathutils import Vector
 from operating import click_bone, enter_pose_mode, refuses
 from rigs import (
     add_constraint,
-    channels_bits,
-    elsewhere,
     go,
     key_places,
     make_armature,
     make_chain,
     make_empty,
     pose_bits,
-    shown_bits,
     shown_bones,
     tip_error,
     tip_world,
@@ -114,18 +111,6 @@ def test_a_driver_that_sets_it_going_does_so_for_all_frames() -> None:
     assert len(shown) == 3
 
 
-def test_the_same_seed_moves_the_same_in_another_process(tmp_path) -> None:
-    rig = make_tentacle()
-    wave(rig, noise=1.0, seed=11)
-    go(17)
-    shown = pose_bits(rig)
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "wave.blend"))
-    found, _ = elsewhere(
-        tmp_path / "wave.blend", "go(3)\ngo(17)", 'pose_bits(bpy.data.objects["Tentacle"])'
-    )
-    assert found == shown
-
-
 def test_another_seed_is_another_noise() -> None:
     rig = make_tentacle()
     item = wave(rig, noise=1.0)
@@ -133,20 +118,6 @@ def test_another_seed_is_another_noise() -> None:
     item.wave.seed = 1
     update()
     assert pose_bits(rig) != one
-
-
-def test_it_gives_the_fk_pose_back_to_the_last_bit() -> None:
-    rig = make_tentacle()
-    rig.pose.bones["B3"].rotation_quaternion = (0.9, 0.1, 0.3, 0.2)
-    update()
-    before, pose = channels_bits(rig), pose_bits(rig)
-    item = wave(rig, amplitude=0.5)
-    go(7)
-    assert channels_bits(rig) == before != shown_bits(rig)
-    item.enabled = False
-    update()
-    assert channels_bits(rig) == before == shown_bits(rig)
-    assert pose_bits(rig) == pose
 
 
 def test_after_a_chain_that_reaches_it_waves_on_top() -> None:

@@ -10,7 +10,6 @@ from mathutils import Quaternion, Vector
 from rigs import (
     activate,
     add_constraint,
-    channels_bits,
     curves,
     evaluated,
     everything_bits,
@@ -19,7 +18,6 @@ from rigs import (
     make_chain,
     make_empty,
     pose_bits,
-    shown_bits,
     shown_bones,
     tip_error,
     tip_world,
@@ -253,25 +251,6 @@ def test_what_hangs_on_the_top_layer_does_not_lag() -> None:
         assert tip_error(other, "B5", held) < 6e-4
     assert_no_history(rig)
     assert_no_history(other)
-
-
-def test_off_again_the_fk_pose_is_there_to_the_last_bit() -> None:
-    rig, target = make_chain(5), keyed_target()
-    for i, mode in enumerate(("QUATERNION", "XYZ", "AXIS_ANGLE", "ZYX", "QUATERNION")):
-        rig.pose.bones[i].rotation_mode = mode
-        rig.pose.bones[i].matrix_basis = Quaternion((0.6, 0.8, 0), 0.2 * i).to_matrix().to_4x4()
-    update()
-    before, pose = channels_bits(rig), pose_bits(rig)
-    wave(rig, "B4")
-    add_constraint(rig, "B4", target)
-    look_at(rig, "B4", target, 3)
-    played(rig)
-    assert channels_bits(rig) == before != shown_bits(rig)
-    for index in (1, 0, 2):
-        rig.fabrik.constraints[index].enabled = False
-        update()
-    assert channels_bits(rig) == before == shown_bits(rig)
-    assert pose_bits(rig) == pose
 
 
 @pytest.mark.parametrize("afterwards", ["DISABLE", "REMOVE"])
