@@ -202,12 +202,9 @@ def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[
             bone.matrix = Matrix.LocRotScale(cast(Any, place.translation), upright(place), None)
             bone.use_deform = False
             names.append(bone.name)
-    data: Any = armature.data
-    collection = data.collections_all.get(COLLECTION) or data.collections.new(COLLECTION)
+    mark_controls(armature, names)
     for name, control in zip(names, controls, strict=True):
         bone = pose_bones(armature)[name]
-        collection.assign(bone)
-        bone.bone.fabrik_is_control = True
         colour: Any = bone.bone.color
         colour.palette = "CUSTOM"
         custom = colour.custom
@@ -217,6 +214,15 @@ def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[
         bone.custom_shape_scale_xyz = (0.25, 0.25, 0.25)
         bone.custom_shape_wire_width = WIDTH
     return names
+
+
+def mark_controls(armature: bpy.types.Object, names: Iterable[str]) -> None:
+    """Mark bones as control bones, which removing takes away, and assign them to the collection."""
+    data: Any = armature.data
+    collection = data.collections_all.get(COLLECTION) or data.collections.new(COLLECTION)
+    for name in names:
+        collection.assign(pose_bones(armature)[name])
+        data.bones[name].fabrik_is_control = True
 
 
 def _show_in_front(armature: bpy.types.Object) -> None:

@@ -13,7 +13,7 @@ from ..blender.detached import SAME_TIP, DetachedEnd
 from ..blender.errors import ProblemError
 from ..blender.limbs import named_chain
 from ..settings.properties import FabrikConstraint
-from .controls import COLLECTION, control_name, edit_mode, uneditable_problem
+from .controls import control_name, edit_mode, mark_controls, uneditable_problem
 from .known_limbs import Limb
 
 SIZE: Final = 0.1
@@ -68,11 +68,7 @@ def _added(
             bone.tail = joint + SIZE * (joint - last.head)
             bone.use_deform = False
             names[i] = bone.name
-    data: Any = armature.data
-    collection = data.collections_all.get(COLLECTION) or data.collections.new(COLLECTION)
-    for name in names.values():
-        collection.assign(pose_bones(armature)[name])
-        data.bones[name].fabrik_is_control = True
+    mark_controls(armature, names.values())
     return names
 
 
