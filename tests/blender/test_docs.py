@@ -56,6 +56,12 @@ def test_every_module_of_the_architecture_exists() -> None:
         assert any((folder / path).is_file() for folder in (ROOT, *folders)), path
 
 
+@pytest.mark.parametrize("folder", ["frame", "plan"])
+def test_the_architecture_has_every_module_of_a_frame(folder: str) -> None:
+    modules = {path.name for path in (ROOT / "addon" / folder).glob("*.py")} - {"__init__.py"}
+    assert {name for name in modules if f"{folder}/{name}`" not in ARCHITECTURE} == set()
+
+
 def test_the_picture_of_the_layers_names_all_features() -> None:
     picture = set(re.findall(r"[\w/]+", re.sub(r"\\n", " ", diagrams.source_of("layers"))))
     folders = {path.parent.name for path in (ROOT / "addon" / "features").glob("*/__init__.py")}
