@@ -203,6 +203,15 @@ def test_at_most_it_is_stretched_as_far_as_it_may_be() -> None:
     assert farthest([posture.tip], [moved(chain.root, towards, 2 * chain.chain.scale)]) < 1e-9
 
 
+@pytest.mark.parametrize("limits", [(), [Hinge((1.0, 0.0, 0.0), (-1.0, 1.0))] * 3])
+def test_a_chain_that_is_scaled_to_zero_stays_at_its_root(limits: Sequence[Limit]) -> None:
+    bones, pose = random_rig(random.Random(1), 3)
+    flat = [Local(rotation=local.rotation, scale=(0.0, 0.0, 0.0)) for local in pose]
+    chain = chain_of((bones, flat), limits=limits)
+    posed = pose_chain(chain, Goal((1.0, 2.0, 3.0)), stretch=Stretch(2.0, False))
+    assert (posed.tip, posed.state) == (chain.root, "OUT_OF_REACH")
+
+
 def test_no_stretch_and_a_most_of_1_are_the_same() -> None:
     rng = random.Random(6)
     chain = chain_of(random_rig(rng, 4))
