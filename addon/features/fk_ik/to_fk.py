@@ -125,6 +125,10 @@ class Snap:
         others: Those that are solved together with them (see `sharing`).
         channels: The channels that these pose.
         values: What these show at each frame.
+        layers: Those on top of them, which are muted meanwhile.
+        targets: For each constraint its target, None if that stays.
+        poles: For each constraint its pole, None if it has none or that stays.
+        unmoved: By the index of a constraint, why its target or pole stays.
     """
 
     def __init__(
@@ -158,37 +162,51 @@ class Snap:
         self.values: list[Values] = []
         self.starts = [_start(chain, indices) for chain in self.chains]
         self.unmoved: dict[int, str] = {}
-        self.targets: list[SnapControl | None] = []
-        self.poles: list[SnapControl | None] = []
         # Poles keep their first location relative to their chains.
         self.offsets: list[PoleOffset | None] = [None] * len(self.chains)
         known: set[tuple[int, int]] = set()
-        for chain in self.chains:
-            target = chain.target
-            assert target is not None
-            key = target.uid, target.bone
-            if target.object == armature and target.bone >= 0 and owner_of(target).name in still:
-                self.targets.append(None)
-                continue
-            if key in known:
-                self.targets.append(None)
-                self.unmoved[chain.item] = msg(
-                    "“{target}” is also the target of another constraint and "
-                    "cannot be at both tips: give each constraint its own target",
-                    target=owner_of(target).name,
-                )
-                continue
-            known.add(key)
-            with concerning(chain):
-                _refuse_target(chain, target, indices)
-            self.targets.append(SnapControl(target, chain.has_hand))
-        for chain in self.chains:
-            self.poles.append(self._pole(chain, known))
+        self.targets = [self._target(chain, indices, still, known) for chain in self.chains]
+        self.poles = [self._pole(chain, known) for chain in self.chains]
         if span.is_keyed:
             for chain, *controls in zip(self.chains, self.targets, self.poles, strict=True):
                 with concerning(chain):
                     for control in filter(None, controls):
                         refuse_unkeyable(control.point.object)
+
+    def _target(
+        self,
+        chain: ChainPlan,
+        indices: Sequence[int],
+        still: Collection[str],
+        known: set[tuple[int, int]],
+    ) -> SnapControl | None:
+        """Return the target of a chain unless it stays; note the reason if another one moves it.
+
+        Args:
+            chain: The chain.
+            indices: Indices of the constraints.
+            still: See `__init__`.
+            known: The targets of the chains before it, to which it is added.
+
+        Raises:
+            UnsnappableError: If it cannot be moved.
+        """
+        target = chain.target
+        assert target is not None
+        if target.object == self.armature and target.bone >= 0 and owner_of(target).name in still:
+            return None
+        key = target.uid, target.bone
+        if key in known:
+            self.unmoved[chain.item] = msg(
+                "“{target}” is also the target of another constraint and "
+                "cannot be at both tips: give each constraint its own target",
+                target=owner_of(target).name,
+            )
+            return None
+        known.add(key)
+        with concerning(chain):
+            _refuse_target(chain, target, indices)
+        return SnapControl(target, chain.has_hand)
 
     def _pole(self, chain: ChainPlan, known: set[tuple[int, int]]) -> SnapControl | None:
         """Return the pole of a chain if it can be moved; otherwise note the reason."""

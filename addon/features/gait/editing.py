@@ -106,24 +106,12 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
         ProblemError: If the legs cannot walk; then nothing has changed.
     """
     planner.discard_if_outdated()
-    part(
-        planner.Planner
-    ).current_after_writes()  # Legs find constraints of a script by their names.
+    # Legs find constraints of a script by their names.
+    part(planner.Planner).current_after_writes()
     rig = skeleton_of(armature)
     character, legs, trunk = _legs(rig, tips)
     if len(legs) < 2:
-        stiff = "LEG" in {limb.kind for limb in character.anatomy.stiff}
-        raise ProblemError(
-            "Select the last bones of two legs or more"
-            if tips
-            else stiff_limbs(character)
-            if stiff
-            else msg(
-                "No legs were found in “{armature}”: select the last bones of two legs or "
-                "more in Pose Mode, and add the walk again",
-                armature=armature.name,
-            )
-        )
+        raise ProblemError(_why_too_few(armature, character, bool(tips)))
     body = _body(rig, legs, trunk)
     fabrik = settings(armature)
     before, shown = len(fabrik.constraints), fabrik.active_index
@@ -131,14 +119,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
     try:
         stand = stand_of(rig, character, body, legs)
         names = [_constraint(armature, rig, leg, stand, made) for leg in legs]
-        title = free_name(armature, "Walk", "gaits")
-        gait = gait_settings(armature).gaits.add()
-        gait.name = title
-        gait.body = rig.names[body] if body >= 0 else ""
-        gait.up_axis, gait.front_axis = character.up_axis, character.front_axis
-        for bone, matrix in stand.matrices.items():
-            one = gait.stand.add()
-            one.name, one.matrix = bone, matrix
+        gait = _append_gait(armature, character, stand, rig.names[body] if body >= 0 else "")
         floor = _floor(rig, character, legs, stand)
         for leg, name in zip(legs, names, strict=True):
             _append(armature, gait, name)
@@ -165,6 +146,33 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
         use_fk(armature, {fk_switch(armature, control) for control in controls} - {""})
     notes = [] if tips else [bare_limbs(character), _not_walking(rig, character, legs)]
     return AddedGait(gait, len(made), bool(trunk), [note for note in notes if note])
+
+
+def _why_too_few(armature: bpy.types.Object, character: Character, is_chosen: bool) -> str:
+    """Return why less than two legs were found or chosen, and what to do."""
+    if is_chosen:
+        return msg("Select the last bones of two legs or more")
+    if "LEG" in {limb.kind for limb in character.anatomy.stiff}:
+        return stiff_limbs(character)
+    return msg(
+        "No legs were found in “{armature}”: select the last bones of two legs or "
+        "more in Pose Mode, and add the walk again",
+        armature=armature.name,
+    )
+
+
+def _append_gait(
+    armature: bpy.types.Object, character: Character, stand: Stand, body: str
+) -> FabrikGait:
+    """Append a walk without legs, given the pose in which the legs rest and the body's name."""
+    title = free_name(armature, "Walk", "gaits")
+    gait = gait_settings(armature).gaits.add()
+    gait.name, gait.body = title, body
+    gait.up_axis, gait.front_axis = character.up_axis, character.front_axis
+    for bone, matrix in stand.matrices.items():
+        item = gait.stand.add()
+        item.name, item.matrix = bone, matrix
+    return gait
 
 
 def _not_walking(rig: Skeleton, character: Character, legs: Sequence[_NewLeg]) -> str:
