@@ -11,10 +11,11 @@ import pytest
 from bodies import SHAPES, joints_of_body, posed, reach_of, rest_tips, smooth_path, standing
 from limited import BROKEN, KINDS, broken, limited, random_limit, tip_at
 from paths import largest_second_difference
-from strategies import random_direction
+from strategies import random_direction, random_rig, tip_of
 
 from fabrik_solver import (
     COMPILED,
+    WHOLE,
     BodyInput,
     BodyInstant,
     Candidate,
@@ -29,7 +30,8 @@ from fabrik_solver import (
     solve_shot,
 )
 from fabrik_solver.core.instants import largest_step
-from fabrik_solver.core.vectors import ORIGIN, Quat, Vec, scaled
+from fabrik_solver.core.smoothing import BLENDS, blend_changes, roughest
+from fabrik_solver.core.vectors import ORIGIN, Quat, Vec, quat_inverse, scaled
 
 Figure = Callable[[str, str], None]
 Joints = list[Vec]
@@ -91,6 +93,23 @@ def shot_of(chain: ChainInput, path: Sequence[Vec]) -> list[Instant]:
 
 
 # Chains
+
+
+def test_a_change_of_tracks_is_crossfaded_evenly_to_both_sides() -> None:
+    rng = random.Random(3)
+    rig = random_rig(rng, 3)
+    chain = ChainInput(*rig, tip_of(rig), WHOLE)
+    instants = [ChainInstant(chain, Goal(scaled(tip_of(rig), 0.8)))] * (2 * BLENDS[0] + 8)
+    first = instants[0].alone()
+    second = instants[0].solved_from([*map(quat_inverse, first.rotations)], ORIGIN)
+    at = len(instants) // 2 - 1
+    path = [first] * (at + 1) + [second] * (at + 1)
+    blended = blend_changes(instants, path, [at])
+    changed = [i for i, (one, other) in enumerate(zip(path, blended, strict=True)) if one != other]
+    assert changed == [*range(at + 1 - BLENDS[0], at + 1 + BLENDS[0])]
+    assert all(one.reaches for one in blended)
+    assert largest_step(first, second) > JUMP
+    assert roughest(blended) < 0.1 * roughest(path)
 
 
 @pytest.mark.long
