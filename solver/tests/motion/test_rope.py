@@ -18,11 +18,6 @@ point = st.tuples(number, number, number)
 lengths_of_bones = st.lists(st.one_of(st.floats(0.1, 1.0), st.just(0.0)), min_size=2, max_size=30)
 
 
-def shares(lengths: list[float]) -> list[float]:
-    size = fsum(lengths)
-    return [part / size for part in lengths]
-
-
 def reach(lengths: list[float]) -> tuple[float, float]:
     size = fsum(lengths)
     return max(0.0, 2.0 * max(lengths) - size), size

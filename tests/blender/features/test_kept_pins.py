@@ -369,9 +369,3 @@ def test_a_pose_depends_on_nothing_that_was_before(walker: Any, edit: Any) -> No
     go(8)
     go(9)
     assert pose_bits(walker) == shown
-
-
-def shown_at(rig: Any, frame: float) -> bytes:
-    """Return the bits of the pose that is shown at a frame."""
-    go(frame)
-    return pose_bits(rig)

@@ -76,19 +76,6 @@ def make_box(size: float, location: Sequence[float], name: str = "Box") -> bpy.t
     return box
 
 
-def animated_rope(collision: str) -> bpy.types.Object:
-    """Make a rope whose target moves, over what moves as well."""
-    rig = make_rope()
-    target = make_empty("Target")
-    key_places(target, {1: (1.6, 0.2, 0.3), 10: (0.5, 0.8, -0.2), 20: (2.5, 0.0, 0.0)})
-    item = hang(rig, target)
-    if collision != "NONE":
-        ground = make_box(1.0, (0, 0, -1.5), "Ground")
-        key_places(ground, {1: (0.5, 0.2, -1.2), 20: (0.5, 0.2, -0.8)})
-        item.rope.collision, item.rope.collision_object = collision, ground
-    return rig
-
-
 @pytest.mark.parametrize("place", [(1.2, 0.3, 0.1), (0, 0, 0.5), (0, 0, 0), (0.2, 0, -1.9)])
 def test_both_ends_and_all_lengths_are_kept(place: Sequence[float]) -> None:
     rig, target = make_rope(), make_empty("Target", place)
