@@ -10,7 +10,6 @@ from fabrik_solver import Local
 from fabrik_solver.core.constraints import (
     BoneConstraint,
     BoneOf,
-    ConstrainedBone,
     Constraint,
     CopyLocation,
     CopyRotation,
@@ -18,6 +17,7 @@ from fabrik_solver.core.constraints import (
     CopyTransforms,
     DampedTrack,
     Flags,
+    FollowingBone,
     LimitLocation,
     LimitRotation,
     LimitScale,
@@ -83,7 +83,7 @@ class Followers:
             rig: The armature.
             animated: By bone, the paths of its animated properties, relative to it.
         """
-        self.bones: dict[int, ConstrainedBone] = {}
+        self.bones: dict[int, FollowingBone] = {}
         self._rig = rig
         self._known: dict[int, Follower] = {}
         self._values: dict[int, list[object]] = {}
@@ -148,7 +148,7 @@ class Followers:
             there = None if target is None else self._bone_of(target.bone)
             found.append(BoneConstraint(con, space, there, target_space))
         if follower.local is not None:
-            self.bones[bone] = ConstrainedBone(self._bone_of(bone), follower.local, found)
+            self.bones[bone] = FollowingBone(self._bone_of(bone), follower.local, found)
 
     def _bone_of(self, bone: int) -> BoneOf:
         rig = self._rig

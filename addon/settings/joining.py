@@ -43,7 +43,7 @@ def _by_uid(blocks: Any, uid: int) -> Any:
 
 
 @dataclass(frozen=True)
-class Pointer:
+class BlockPointer:
     """A data-block that a setting points to; the session UID stays the same through undo.
 
     Attributes:
@@ -61,7 +61,7 @@ class Pointer:
 
 
 @dataclass(frozen=True)
-class Part:
+class JoinedArmature:
     """An armature that was joined into another one.
 
     Attributes:
@@ -109,7 +109,7 @@ class Join:
     tracks: int
     action: Curves
     is_bare: bool
-    parts: list[Part]
+    parts: list[JoinedArmature]
     ends: list[tuple[int, str, str, str, str]]
 
     def is_seen(self, ob: bpy.types.Object) -> bool:
@@ -232,7 +232,7 @@ def _join(
 
 def _part(
     copy: Any, bones: Mapping[str, str], renamed: Renamed, armature: bpy.types.Object
-) -> Part:
+) -> JoinedArmature:
     data, ob = copy.animation_data, bpy.data.objects.get(copy.name)
     drivers = [*data.drivers] if data else []
     read = [
@@ -243,7 +243,7 @@ def _part(
         if isinstance(target.id, bpy.types.Object) and target.id.name in renamed
     ]
     has_ours = copy.is_property_set("fabrik")
-    return Part(
+    return JoinedArmature(
         uid=ob.session_uid if ob is not None else 0,
         name=copy.name,
         bones=bones,
@@ -296,15 +296,15 @@ def _stored(
     return values
 
 
-def _pointer(value: Any, renamed: Renamed, armature: bpy.types.Object) -> Pointer | None:
+def _pointer(value: Any, renamed: Renamed, armature: bpy.types.Object) -> BlockPointer | None:
     if value is None:
         return None
     if isinstance(value, bpy.types.Object) and value.name in renamed and not value.library:
-        return Pointer("OBJECT", armature.session_uid)
+        return BlockPointer("OBJECT", armature.session_uid)
     kind = "COLLECTION" if isinstance(value, bpy.types.Collection) else "OBJECT"
     blocks: Any = bpy.data.collections if kind == "COLLECTION" else bpy.data.objects
     original = blocks.get((value.name, _library(value)))
-    return Pointer(kind, original.session_uid) if original is not None else None
+    return BlockPointer(kind, original.session_uid) if original is not None else None
 
 
 def _bones_named_by(
@@ -337,7 +337,7 @@ def _follow_all() -> None:
     """Give armatures what those had that were joined into them, if they do not have it yet."""
     done: set[int] = set()
     for join in reversed(_joins):  # One that was undone and made again is noted twice.
-        ob = Pointer("OBJECT", join.armature).block()
+        ob = BlockPointer("OBJECT", join.armature).block()
         if isinstance(ob, bpy.types.Object) and join.armature not in done and join.is_seen(ob):
             done.add(join.armature)
             _follow(ob, join)
@@ -351,7 +351,7 @@ def _follow(ob: bpy.types.Object, join: Join) -> None:
     with notifications.following():
         places = {part.name: _add(ob, part.values) for part in join.parts}
         for uid, path, name, bone, renamed in join.ends:
-            owner = Pointer("OBJECT", uid).block()
+            owner = BlockPointer("OBJECT", uid).block()
             if owner is None or (owner == ob and name == "controls"):
                 continue
             group: Any = settings(owner)
@@ -374,7 +374,7 @@ def _follow(ob: bpy.types.Object, join: Join) -> None:
         driver += part.drivers
         track += part.tracks
     for part in join.parts:
-        left = Pointer("OBJECT", part.uid).block() if part.uid else None
+        left = BlockPointer("OBJECT", part.uid).block() if part.uid else None
         if left is not None:
             left.property_unset("fabrik")  # It may be what kept the object.
             if left.users == 0:
@@ -383,7 +383,7 @@ def _follow(ob: bpy.types.Object, join: Join) -> None:
     ob.update_tag()
 
 
-def _takes_action(ob: bpy.types.Object, join: Join, part: Part) -> bool:
+def _takes_action(ob: bpy.types.Object, join: Join, part: JoinedArmature) -> bool:
     """Return whether an armature uses the action of one that was joined.
 
     Blender gives it the first one, unless it has animation data.
@@ -464,7 +464,7 @@ def _put(group: Any, values: Mapping[str, Any]) -> None:
         elif isinstance(value, dict):
             _put(getattr(group, name), value)
         else:
-            setattr(group, name, value.block() if isinstance(value, Pointer) else value)
+            setattr(group, name, value.block() if isinstance(value, BlockPointer) else value)
 
 
 def _put_missing(owner: Any, name: str, values: Mapping[str, Any]) -> None:
@@ -496,7 +496,7 @@ def _move(curves: Any, places: Places) -> None:
 
 
 def _move_drivers(
-    ob: bpy.types.Object, drivers: list[Any], part: Part, places: Mapping[str, Places]
+    ob: bpy.types.Object, drivers: list[Any], part: JoinedArmature, places: Mapping[str, Places]
 ) -> None:
     """Move the drivers that came with a joined armature to where its items are now."""
     data: Any = ob.animation_data

@@ -94,7 +94,7 @@ class Place(NamedTuple):
     rotation: Quat
 
 
-class BodyInput(NamedTuple):
+class PinnedBodyInput(NamedTuple):
     """All that the pose of a body depends on, to the last bit.
 
     Attributes:
@@ -169,7 +169,7 @@ class KeptBody(PrePassBone):
         """Return the points that it needs: none but the parent of its first bone."""
         return []
 
-    def read(self, snapshot: Snapshot) -> BodyInput | None:
+    def read(self, snapshot: Snapshot) -> PinnedBodyInput | None:
         """Return its FK pose and its places; None if none has any influence.
 
         Raises:
@@ -178,7 +178,7 @@ class KeptBody(PrePassBone):
         with self._noting():
             return self._read(snapshot)
 
-    def _read(self, snapshot: Snapshot) -> BodyInput | None:
+    def _read(self, snapshot: Snapshot) -> PinnedBodyInput | None:
         if self.refusal:
             raise ProblemError(self.refusal)
         rig, pose = self.rig, snapshot.poses[self.rig.uid]
@@ -189,7 +189,7 @@ class KeptBody(PrePassBone):
         if not any(place.influence for place in places):
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
-        return BodyInput(
+        return PinnedBodyInput(
             (*pose.fk_bits(self.ranges), beneath),
             self.locks_now(),
             WHOLE if self.root_parent < 0 else snapshot.frame(rig, self.root_parent),
@@ -203,7 +203,7 @@ class KeptBody(PrePassBone):
         Raises:
             ProblemError: If it has no size, or a place is too far away.
         """
-        assert isinstance(inputs, BodyInput)
+        assert isinstance(inputs, PinnedBodyInput)
         with self._noting():
             return self._solve(snapshot, inputs)
 
@@ -217,7 +217,7 @@ class KeptBody(PrePassBone):
             self.problem = str(problem)
             raise
 
-    def _solve(self, snapshot: Snapshot, inputs: BodyInput) -> SolveResult:
+    def _solve(self, snapshot: Snapshot, inputs: PinnedBodyInput) -> SolveResult:
         rig, pose = self.rig, snapshot.poses[self.rig.uid]
         frames = {bone: snapshot.frame(rig, bone) for bone in self.bones}
         locals_ = {bone: pose.posed_local(bone) for bone in self.bones}

@@ -9,11 +9,11 @@ from fabrik_solver import WHOLE, Bone, Frame, Local, bone_frame
 from fabrik_solver.core.constraints import (
     BoneConstraint,
     BoneOf,
-    ConstrainedBone,
     ConstrainedPose,
     ConstraintSpaces,
     CopyLocation,
     CopyRotation,
+    FollowingBone,
     LimitRotation,
     LimitScale,
     Range,
@@ -78,7 +78,7 @@ def test_a_pose_is_that_of_its_bones_one_after_the_other(rests, world, first, se
         return base
 
     known: dict[int, Frame] = {}
-    followed = {1: ConstrainedBone(own[1], local, []), 2: ConstrainedBone(own[2], local, [copy])}
+    followed = {1: FollowingBone(own[1], local, []), 2: FollowingBone(own[2], local, [copy])}
     axes, head = ConstrainedPose(followed, known, world, other).frame(2)
     middle = bone_frame(rests[1], local, base)
     assert known[1] == middle
@@ -92,7 +92,7 @@ def test_the_first_bone_may_have_constraints(rest, world, turn, at) -> None:
     own, source = BoneOf(0, rest, WHOLE, -1), BoneOf(1, rest, WHOLE, -1)
     copy = BoneConstraint(CopyLocation(ALL, PLAIN, False), "WORLD", source, "WORLD")
     known: dict[int, Frame] = {1: (WHOLE[0], at)}
-    followed = {0: ConstrainedBone(own, Local((0.0, 0.0, 0.0), turn), [copy])}
+    followed = {0: FollowingBone(own, Local((0.0, 0.0, 0.0), turn), [copy])}
     axes, head = ConstrainedPose(followed, known, world, lambda _: WHOLE).frame(0)
     assert near((axes, head), (bone_frame(rest, Local((0.0, 0.0, 0.0), turn), WHOLE)[0], at))
 

@@ -74,7 +74,7 @@ class Lever:
 
 
 @final
-class Block:
+class Coupling:
     """The coupling of two effectors; a class, so that it can be changed in place."""
 
     __slots__ = ("matrix",)
@@ -129,14 +129,14 @@ class System:
 
     __slots__ = ("_effectors", "_rows")
     _effectors: list[Effector]
-    _rows: list[list[Block]]
+    _rows: list[list[Coupling]]
 
     def __init__(self, effectors: list[Effector]) -> None:
         """Take the effectors; the equations are empty."""
         self._effectors = effectors
         # Each row from the diagonal on: the other half is the same.
         count = len(effectors)
-        self._rows = [[Block() for _ in range(row, count)] for row in range(count)]
+        self._rows = [[Coupling() for _ in range(row, count)] for row in range(count)]
 
     def reset(self, damping: float) -> None:
         """Start again with the damping alone."""

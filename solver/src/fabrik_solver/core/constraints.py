@@ -373,7 +373,7 @@ class BoneConstraint:
 
 
 @final
-class ConstrainedBone:
+class FollowingBone:
     """A bone, with all that its frame depends on besides other bones. Immutable.
 
     Attributes:
@@ -400,7 +400,7 @@ class ConstrainedPose:
 
     def __init__(
         self,
-        bones: dict[int, ConstrainedBone],
+        bones: dict[int, FollowingBone],
         frames: dict[int, Frame],
         world: Frame,
         other: Callable[[int], Frame],
@@ -411,7 +411,7 @@ class ConstrainedPose:
     def frame(self, index: int) -> Frame:
         """Return the frame of a bone in armature space; -1 stands for the parent of root bones."""
         # A chain may have more bones than the recursion limit.
-        path: list[ConstrainedBone] = []
+        path: list[FollowingBone] = []
         while index >= 0 and index in self.bones and index not in self.frames:
             path.append(self.bones[index])
             index = path[-1].own.parent
@@ -424,7 +424,7 @@ class ConstrainedPose:
             self.frames[one.own.index] = frame
         return frame
 
-    def _constrained(self, one: ConstrainedBone, parent: Frame) -> Frame:
+    def _constrained(self, one: FollowingBone, parent: Frame) -> Frame:
         frame = bone_frame(one.own.bone, one.local, parent)
         if not one.constraints:
             return frame
