@@ -81,7 +81,7 @@ def select(refs: Sequence[ConstraintRef]) -> tuple[list[BakeSelection], list[str
         ProblemError: If nothing is left, or the rotation mode of a bone is animated.
     """
     if not refs:
-        raise ProblemError("There is no constraint to bake: add one to the tip bone of a chain")
+        raise ProblemError("There is no constraint: add one to the tip bone of a chain")
     chains = _chains()
     working: dict[bpy.types.Object, list[ChainPlan]] = {}
     left_out: list[str] = []

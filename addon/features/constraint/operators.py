@@ -160,14 +160,11 @@ class FABRIK_OT_constraint_remove(Removing, bpy.types.Operator):
         """Remove the active constraint."""
         armature = active_armature(context)
         entry = armature, settings(armature).active_index
-        (name,) = _remove(context, [entry], self.keep_controls)
-        return msg("Removed “{name}”: its bones return to their FK pose", name=name)
+        return _remove(context, [entry], self.keep_controls)
 
 
-def _remove(
-    context: bpy.types.Context, places: Sequence[ListEntry], keep_controls: bool
-) -> list[str]:
-    """Remove constraints, select their tips if nothing else is left, and return their names.
+def _remove(context: bpy.types.Context, places: Sequence[ListEntry], keep_controls: bool) -> str:
+    """Remove constraints, select their tips if nothing else is left, and return the report.
 
     Raises:
         ProblemError: If one is inherited by a library override.
@@ -178,7 +175,7 @@ def _remove(
     tips = [(armature, item.bone) for (armature, _), item in zip(places, items, strict=True)]
     remove_constraints(places, keep_controls)
     select_remaining(context, tips)
-    return names
+    return msg("Removed {names}: the bones return to their FK pose", names=listed(names))
 
 
 def _clear_refusal(context: bpy.types.Context) -> str:
@@ -210,8 +207,7 @@ class FABRIK_OT_ik_clear(Removing, bpy.types.Operator):
                 raise ProblemError(problem)
         if any(con.type == "IK" for bone in bones for con in bone.constraints):
             bpy.ops.pose.ik_clear()
-        names = _remove(context, places, self.keep_controls)
-        return msg("Removed {names}: the bones return to their FK pose", names=listed(names))
+        return _remove(context, places, self.keep_controls)
 
 
 class FABRIK_OT_constraint_move(Working, bpy.types.Operator):

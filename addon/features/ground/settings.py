@@ -23,9 +23,9 @@ class FabrikGround(bpy.types.PropertyGroup):
         default=False,
     )
     source: str = fixed("Source", "Objects to use as ground", items=SOURCE_ITEMS, default="OBJECT")
-    object: bpy.types.Object | None = fixed("Object", "Mesh object that the foot stands on")
+    object: bpy.types.Object | None = fixed("Object", "Mesh object that the feet stand on")
     collection: bpy.types.Collection | None = fixed(
-        "Collection", "Collection of the meshes that the foot stands on"
+        "Collection", "Collection of the meshes that the feet stand on"
     )
     axis: str = fixed(
         "Down",

@@ -14,6 +14,7 @@ from mathutils import Matrix
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
+from ...blender.refusals import linked_problem
 from ...editing.controls import edit_mode, remove_bones
 from ...editing.placing import link_beside
 from ...editing.unused import remove_object
@@ -48,10 +49,8 @@ def add_carrier(ob: bpy.types.Object) -> tuple[bpy.types.Object, str]:
     Raises:
         ProblemError: If the object cannot be parented; nothing has changed then.
     """
-    if not ob.is_editable:
-        raise ProblemError(
-            "“{object}” is linked: make a library override of it to hold it", object=ob.name
-        )
+    if problem := linked_problem(ob):
+        raise ProblemError(problem)
     if ob.type == "ARMATURE" and any(hold.prop is not None for hold in holds_of(ob)):
         raise ProblemError(
             "“{object}” carries objects that are held: hold one of these instead", object=ob.name

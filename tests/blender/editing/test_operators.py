@@ -757,7 +757,7 @@ def test_operators_say_what_they_did(capfd: pytest.CaptureFixture[str]) -> None:
         "Added the pole target “B1 Pole”",
         "“B1” keeps its tip at the current offset",
         "“FABRIK IK” is now before “B1”",
-        "Removed “B1”: its bones return to their FK pose",
+        "Removed “B1”: the bones return to their FK pose",
     ]
 
 

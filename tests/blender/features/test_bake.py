@@ -638,7 +638,7 @@ def test_what_cannot_be_baked_is_said(rig):
     rig.pose.bones["B1"].keyframe_insert("rotation_mode", frame=1)
     with pytest.raises(ProblemError, match="rotation mode of “B1” is animated"):
         bake(rig)
-    with pytest.raises(ProblemError, match="no constraint to bake"):
+    with pytest.raises(ProblemError, match="There is no constraint"):
         bake()
 
 
