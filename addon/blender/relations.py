@@ -23,7 +23,7 @@ AnyNode = TypeVar("AnyNode", bound=tuple[bpy.types.Object, object])
 
 def node_of(ob: bpy.types.Object, bone: str) -> Node:
     """Return the node of a bone by name, or of the object if it has no such bone."""
-    if not bone or ob.type != "ARMATURE" or ob.pose is None:
+    if not bone or ob.pose is None:
         return ob, -1
     return ob, skeleton_of(ob).index.get(bone, -1)
 
