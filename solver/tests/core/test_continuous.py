@@ -237,6 +237,17 @@ def contradicting(
     return body, shot
 
 
+@pytest.mark.parametrize("root_weight", [0.0, 1.0])
+def test_a_body_that_is_solved_from_a_solution_stays_there(root_weight: float) -> None:
+    _, [instant] = contradicting("Y", 0, root_weight, [0.0])
+    alone = instant.alone()
+    for number in range(4):
+        found = instant.solved_from(instant.spread(number + 1), ORIGIN)
+        again = instant.solved_from(found.rotations, found.location)
+        assert largest_step(alone, found) > JUMP
+        assert largest_step(found, again) < 1e-12
+
+
 @pytest.mark.long
 def test_bodies_do_not_jump_where_targets_contradict_each_other(figure: Figure) -> None:
     count = 4 if ALL else 1
