@@ -36,15 +36,27 @@ from fabrik_solver import (
     Goal,
     Limit,
     Local,
+    Member,
     Pull,
     State,
+    Tip,
     frame_in,
     point_in,
     pose_body,
     pose_chain,
 )
 from fabrik_solver.core.body import MemberOutcome
-from fabrik_solver.core.vectors import ORIGIN, Quat, Vec, add, mix, quat_matrix, scaled
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Quat,
+    Vec,
+    add,
+    mat_apply,
+    mat_product,
+    mix,
+    quat_matrix,
+    scaled,
+)
 
 Figure = Callable[[str, str], None]
 NAMES = tuple(SHAPES)
@@ -435,6 +447,22 @@ def test_straight_arms_bend_rather_than_push_the_chest(inwards: float) -> None:
         assert math.dist(before[chest], after[chest]) <= 0.05 * inwards + 1e-3
         elbow = tree.names["Lower.L"]
         assert math.dist(before[elbow], after[elbow]) >= 0.1 * math.sqrt(inwards)
+
+
+def test_a_hand_below_bones_that_are_all_shared_is_oriented_where_they_bring_it() -> None:
+    rng = random.Random(5)
+    tree = SHAPES["Y"].with_chains(("C.L", ""), ("D.L", ""))
+    arm, hand = tree.members
+    handed = Member(hand.bones, hand.tip, hand.rest_bends, has_hand=True)
+    body = tree._replace(members=[arm, handed]).body(posed(rng, tree))
+    shown = body.frames(body.fk())[hand.bones[-1]][0]
+    wanted = mat_product(quat_matrix(random_turn(rng, 0.8)), shown)
+    wrist = add(rest_tips(body)[0], (0.1, 0.2, -0.1))
+    targets = [wrist, add(wrist, mat_apply(wanted, hand.tip))]
+    pulls = [Pull(Goal(targets[0])), Pull(Goal(targets[1]), tip=Tip(wanted))]
+    posture = pose_body(body, pulls)
+    assert missed(body, posture, targets) <= 1e-6
+    assert body.frames(posture)[hand.bones[-1]][0] == pytest.approx(wanted, abs=1e-9)
 
 
 # Influence
