@@ -232,6 +232,21 @@ def test_the_world_goal_is_the_armatures_seen_from_it(use_tail: bool) -> None:
             assert off(last[0], world_axes) <= 1e-6
 
 
+def test_solved_from_another_pose_it_is_near_that_and_stays_there() -> None:
+    rng = random.Random(9)
+    for _ in range(4):
+        rig = bent(rng, 4)
+        target, axes = goal_near(rng, rig, True, WHOLE)
+        alone = posed(handed(rig), target, axes, tolerance=1e-6)
+        start = [quat_product(random_turn(rng, 0.8), q) for q in alone.rotations]
+        near = posed(handed(rig), target, axes, tolerance=1e-6, start=start)
+        again = posed(handed(rig), target, axes, tolerance=1e-6, start=near.rotations)
+        assert near.state == again.state == "REACHED"
+        numbers = [x for q in again.rotations for x in q]
+        assert numbers == pytest.approx([x for q in near.rotations for x in q], abs=1e-12)
+        assert numbers != pytest.approx([x for q in alone.rotations for x in q], abs=0.1)
+
+
 def test_out_of_reach_the_bone_keeps_the_orientation() -> None:
     rng = random.Random(7)
     rig = bent(rng, 4)
