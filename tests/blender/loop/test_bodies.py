@@ -188,46 +188,6 @@ def off_by_enabled(rig: Rig) -> None:
         item.enabled = False
 
 
-def off_by_influence(rig: Rig) -> None:
-    for item in rig.fabrik.constraints:
-        item.influence = 0.0
-
-
-def off_by_removing(rig: Rig) -> None:
-    rig.fabrik.constraints.clear()
-    rig.update_tag()
-
-
-def off_one_by_one(rig: Rig) -> None:
-    while rig.fabrik.constraints:
-        rig.fabrik.constraints.remove(0)
-        rig.update_tag()
-        update()
-
-
-def off_by_targets(rig: Rig) -> None:
-    for item in rig.fabrik.constraints:
-        item.target = None
-
-
-@pytest.mark.parametrize(
-    "off", [off_by_enabled, off_by_influence, off_by_removing, off_one_by_one, off_by_targets]
-)
-def test_off_gives_the_fk_pose_back(rig: Rig, off) -> None:
-    for item in rig.fabrik.constraints:
-        item.enabled = False
-    update()
-    fk = look(rig)
-    for item in rig.fabrik.constraints:
-        item.enabled = True
-    for frame in (2, 9, 1):
-        go(frame)
-    assert worst(rig) < 1e-4
-    off(rig)
-    update()
-    assert look(rig) == fk
-
-
 def test_keyed_fk_is_read_fresh_and_given_back(rig: Rig) -> None:
     bones = rig.pose.bones
     for frame, angle in ((1, 0.1), (20, -0.3)):
