@@ -217,7 +217,7 @@ def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[
 
 
 def mark_controls(armature: bpy.types.Object, names: Iterable[str]) -> None:
-    """Mark bones as control bones, which removing takes away, and assign them to the collection."""
+    """Mark bones as control bones, which go with their constraints, and collect them."""
     data: Any = armature.data
     collection = data.collections_all.get(COLLECTION) or data.collections.new(COLLECTION)
     for name in names:

@@ -149,7 +149,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
 
 
 def _why_too_few(armature: bpy.types.Object, character: Character, is_chosen: bool) -> str:
-    """Return why less than two legs were found or chosen, and what to do."""
+    """Return why fewer than two legs were found or chosen, and what to do."""
     if is_chosen:
         return msg("Select the last bones of two legs or more")
     if "LEG" in {limb.kind for limb in character.anatomy.stiff}:
