@@ -17,8 +17,7 @@ from fabrik_solver import Frame, Local
 from fabrik_solver.core.vectors import ORIGIN, Quat
 
 from ..blender import animation
-from ..blender.access import rest_bone
-from ..blender.animation import Channels
+from ..blender.access import pose_bones, rest_bone
 from ..blender.curves import ITEM, Sampler, split_bone_path
 from ..blender.rotation import (
     KIND_OF,
@@ -140,6 +139,11 @@ class Varying(NamedTuple):
     settings: Sequence[str]
     bones: Mapping[int, Sequence[str]]
 
+    @property
+    def is_any(self) -> bool:
+        """Whether it changes anything."""
+        return bool(self.settings or self.bones)
+
 
 class FkReader:
     """Reads an armature at each update.
@@ -154,8 +158,6 @@ class FkReader:
         posed_channels: The channels that chains posed then, as property names and bones.
         cached: What was made of the settings of constraints, until these are read again (see
             `SceneSnapshot.cached`).
-        varying: What animation changes of all that is read, if the armature was only played since
-            that was found out.
     """
 
     def __init__(
@@ -174,7 +176,6 @@ class FkReader:
         self.last: FkPose | None = None
         self.posed_channels: frozenset[tuple[str, int]] = frozenset()
         self.cached: dict[tuple[int, object], Any] = {}
-        self.varying: Varying | None = None
         self._count = count = len(rig.names)
         self.rows = Rows(rig.names, {*(slot % count for slot in self.slots), *tips})
         self._native_joints = sorted(native_joints)
@@ -200,8 +201,9 @@ class FkReader:
         self._last_values: list[bytes] = []
         self._has_only_quaternions = False
 
-    def _varying_in(self, animated: Channels) -> Varying:
-        """Return what animated channels of the armature set of all that is read."""
+    def varying(self) -> Varying:
+        """Return what the animation of the armature changes of all that is read."""
+        animated = animation.animated(self.rig.object)
         paths = {path for path, _ in animated.keyed | animated.driven}
         names = settings_form().names
         found = {path.rpartition("].")[2] for path in paths if path.startswith(ITEM)}
@@ -253,11 +255,9 @@ class FkReader:
                 return last
         return self._renewed()
 
-    def read_played(self, now: Evaluated, channels: PoseChannels) -> FkPose:
-        """Read the armature when nothing but a frame was played since it was read last."""
-        if self.varying is None:
-            self.varying = self._varying_in(animation.animated(self.rig.object))
-        has_channels, names, _ = self.varying
+    def read_played(self, now: Evaluated, channels: PoseChannels, varying: Varying) -> FkPose:
+        """Read what the animation changes, if nothing but frames was played since `read`."""
+        has_channels, names, _ = varying
         return self.read(now, channels, has_channels, bool(names), names)
 
     def read_ahead(self, played: Sampler) -> FkPose:
@@ -415,8 +415,6 @@ class Evaluated:
 
     Attributes:
         object: The evaluated copy.
-        bones: Its pose bones.
-        channels: Their channels.
         has_animated_bones: Whether F-curves animate its bones that Blender has yet to evaluate.
     """
 
@@ -429,11 +427,18 @@ class Evaluated:
             armature: The evaluated copy.
             rows: The bones that are read at each update; None for all.
         """
-        untyped: Any = armature  # Each played frame asks.
         self.object = armature
-        self.bones = untyped.pose.bones
-        self.channels = PoseChannels(self.bones, rows)
         self._rows = rows
+
+    @cached_property
+    def bones(self) -> bpy.types.bpy_prop_collection[Any]:
+        """Its pose bones."""
+        return pose_bones(self.object)
+
+    @cached_property
+    def channels(self) -> PoseChannels:
+        """The channels of its bones."""
+        return PoseChannels(self.bones, self._rows)
 
     def has_played(self, _evaluated: PoseChannels, _posed: Collection[int]) -> bool:
         """Return whether evaluated channels have the values of these F-curves."""

@@ -13,7 +13,17 @@ from typing import Any
 
 import bpy
 import pytest
-from rigs import add_constraint, make_chain, make_empty, tip_error, update, watch
+from inside import count, forget
+from rigs import (
+    add_constraint,
+    go,
+    make_chain,
+    make_empty,
+    pose_bits,
+    tip_error,
+    update,
+    watch,
+)
 
 import addon
 from addon.blender import animation
@@ -125,6 +135,40 @@ def test_a_played_frame_takes_few_calls(limb: Any) -> None:
         middle = {path for path in entered if path.parts[0] in ("settings", "plan", "frame")}
         assert len(middle) <= MOST_FILES[way], sorted(middle)
         assert len(entered - middle) <= MOST_FILES_OF_BLENDER, sorted(entered - middle)
+
+
+def test_an_fk_pose_that_nothing_animates_is_read_once(
+    limb: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While frames are played. Edits and keys of it are noticed."""
+    reads: list[object] = []
+    count(monkeypatch, "read the FK pose", lambda *_: reads.append(None))
+    root, frames = limb.pose.bones["B0"], range(3, 23)
+    root.rotation_mode = "XYZ"
+
+    def read_in_frames() -> int:
+        reads.clear()
+        for frame in frames:
+            go(frame)
+        return len(reads)
+
+    update()
+    assert read_in_frames() == 1
+    assert read_in_frames() == 0
+    shown = pose_bits(limb)
+    root.rotation_euler.y = 1.0
+    go(frames[-1])
+    assert pose_bits(limb) != shown
+    shown = pose_bits(limb)
+    forget()
+    limb.update_tag()
+    update()
+    assert pose_bits(limb) == shown
+    for frame in (1, 40):
+        root.rotation_euler.y = 0.01 * frame
+        root.keyframe_insert("rotation_euler", frame=frame)
+    update()
+    assert read_in_frames() >= len(frames)
 
 
 def curves_read_in(frames: Iterable[int]) -> int:
