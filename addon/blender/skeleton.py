@@ -24,8 +24,9 @@ from .session import part
 class Column(NamedTuple):
     """A channel of the bones of an armature.
 
-    Writing tags nothing. Setting a property, or from 4.3 on one of all bones by `foreach_set`, would
-    make Blender copy the armature again; `foreach_set` on the array of a single property does not.
+    Writing tags nothing. Setting a property, or from 4.3 on one of all bones by `foreach_set`,
+    would make Blender copy the armature again; `foreach_set` on the array of a single property does
+    not.
 
     Attributes:
         values: The values of all bones, flat: what was read, and what is written.
