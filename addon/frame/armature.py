@@ -7,7 +7,7 @@ hold it.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
@@ -129,20 +129,22 @@ class Varying(NamedTuple):
     """What the animation of an armature changes, of all that is read of it.
 
     Attributes:
+        has_pose: Whether it changes the FK pose, or rotation modes.
         has_channels: Whether it changes locations, scales or joints of bones that are read, besides
             what belongs to the FK pose.
         settings: The settings that it changes, of any constraint.
         bones: By bone, the paths of the properties that it changes, relative to the bone.
     """
 
+    has_pose: bool
     has_channels: bool
     settings: Sequence[str]
     bones: Mapping[int, Sequence[str]]
 
     @property
     def is_any(self) -> bool:
-        """Whether it changes anything."""
-        return bool(self.settings or self.bones)
+        """Whether it changes anything that is read at each update."""
+        return self.has_pose or self.has_channels or bool(self.settings)
 
 
 class FkReader:
@@ -213,14 +215,23 @@ class FkReader:
         for name, path in map(split_bone_path, paths):
             if name in self.rig.index:
                 by_bone.setdefault(self.rig.index[name], []).append(path)
-        counts = [self._counts(bone, path) for bone, paths in by_bone.items() for path in paths]
-        return Varying(any(counts), settings, by_bone)
+        changed = [(bone, path) for bone, paths in by_bone.items() for path in paths]
+        posed = {*self.slots}
+        in_pose = [(bone, path) for bone, path in changed if self._is_posed(bone, path, posed)]
+        others = {*changed}.difference(in_pose)
+        return Varying(
+            bool(in_pose), any([self._counts(*one) for one in others]), settings, by_bone
+        )
+
+    def _is_posed(self, bone: int, path: str, posed: Set[int]) -> bool:
+        """Return whether a property of a bone belongs to the FK pose, of some slots."""
+        kind = KIND_OF.get(path)
+        return path == "rotation_mode" or (kind is not None and self.rig.slot(kind, bone) in posed)
 
     def _counts(self, bone: int, path: str) -> bool:
-        """Return whether a property of a bone is read besides the FK pose."""
+        """Return whether a property of a bone that is not posed is read."""
         if path in ("location", "scale"):
-            is_read = bone in self.rows or not self.rows.are_few
-            return is_read and self.rig.slot(KIND_OF[path], bone) not in self.slots
+            return bone in self.rows or not self.rows.are_few
         return path not in KIND_OF and bone in self._native_joints
 
     def read(
@@ -257,8 +268,8 @@ class FkReader:
 
     def read_played(self, now: Evaluated, channels: PoseChannels, varying: Varying) -> FkPose:
         """Read what the animation changes, if nothing but frames was played since `read`."""
-        has_channels, names, _ = varying
-        return self.read(now, channels, has_channels, bool(names), names)
+        names = varying.settings
+        return self.read(now, channels, varying.has_channels, bool(names), names)
 
     def read_ahead(self, played: Sampler) -> FkPose:
         """Return what `read` will, of an armature of which F-curves of posed channels set the rest.

@@ -171,6 +171,29 @@ def test_an_fk_pose_that_nothing_animates_is_read_once(
     assert pose_bits(limb) != shown
 
 
+@pytest.mark.parametrize(("bone", "is_read"), [("B1", True), ("B2", False)])
+def test_keys_of_bones_that_no_chain_poses_do_not_have_the_fk_pose_read(
+    limb: Any, monkeypatch: pytest.MonkeyPatch, bone: str, is_read: bool
+) -> None:
+    rig = make_chain(3, "Longer")
+    add_constraint(rig, "B1", bpy.data.objects["Target"], solver="TWO_BONE")
+    for frame in (1, 40):
+        rig.pose.bones[bone].rotation_quaternion.x = 0.01 * frame
+        rig.pose.bones[bone].keyframe_insert("rotation_quaternion", frame=frame)
+    update()
+    go(2)
+    reads: list[object] = []
+    count(monkeypatch, "read the FK pose", lambda reader, _: reads.append(reader.rig.object))
+    for frame in range(3, 23):
+        go(frame)
+    assert reads.count(rig) == (20 if is_read else 0)
+    shown = pose_bits(rig)
+    forget()
+    rig.update_tag()
+    update()
+    assert pose_bits(rig) == shown
+
+
 def curves_read_in(frames: Iterable[int]) -> int:
     return calls_in(frames)[str(ROOT / "blender" / "curves.py")]
 
