@@ -215,20 +215,18 @@ class FkReader:
         for name, path in map(split_bone_path, paths):
             if name in self.rig.index:
                 by_bone.setdefault(self.rig.index[name], []).append(path)
-        changed = [(bone, path) for bone, paths in by_bone.items() for path in paths]
-        posed = {*self.slots}
-        in_pose = [(bone, path) for bone, path in changed if self._is_posed(bone, path, posed)]
-        others = {*changed}.difference(in_pose)
-        return Varying(
-            bool(in_pose), any([self._counts(*one) for one in others]), settings, by_bone
-        )
+        changed = {(bone, path) for bone, paths in by_bone.items() for path in paths}
+        slots = {*self.slots}
+        posed = {(bone, path) for bone, path in changed if self._is_posed(bone, path, slots)}
+        has_channels = any([self._is_read(bone, path) for bone, path in changed - posed])
+        return Varying(bool(posed), has_channels, settings, by_bone)
 
-    def _is_posed(self, bone: int, path: str, posed: Set[int]) -> bool:
-        """Return whether a property of a bone belongs to the FK pose, of some slots."""
+    def _is_posed(self, bone: int, path: str, slots: Set[int]) -> bool:
+        """Return whether a property of a bone belongs to the FK pose of the slots."""
         kind = KIND_OF.get(path)
-        return path == "rotation_mode" or (kind is not None and self.rig.slot(kind, bone) in posed)
+        return path == "rotation_mode" or (kind is not None and self.rig.slot(kind, bone) in slots)
 
-    def _counts(self, bone: int, path: str) -> bool:
+    def _is_read(self, bone: int, path: str) -> bool:
         """Return whether a property of a bone that is not posed is read."""
         if path in ("location", "scale"):
             return bone in self.rows or not self.rows.are_few
