@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import bpy
 from mathutils import Matrix, Quaternion, Vector
@@ -17,8 +17,26 @@ from fabrik_solver.core.vectors import Mat3, Vec, orthonormalize, quat_of
 
 from .access import is_edited, pose_bones, rest_bone
 from .errors import ProblemError
-from .rotation import KINDS, SPARSE
+from .rotation import KINDS, SPARSE, Rows
 from .session import part
+
+
+class Column(NamedTuple):
+    """A channel of the bones of an armature.
+
+    Writing tags nothing. Setting a property, or from 4.3 on one of all bones by `foreach_set`,
+    would make Blender copy the armature again; `foreach_set` on the array of a single property does
+    not.
+
+    Attributes:
+        values: The values of all bones, flat: what was read, and what is written.
+        readers: By bone, a function that reads its values.
+        writers: By bone, a function that writes them.
+    """
+
+    values: array[float]
+    readers: dict[int, Callable[[], None]]
+    writers: dict[int, Callable[[], None]]
 
 
 class Skeleton:
@@ -43,7 +61,7 @@ class Skeleton:
         """The new names of renamed bones by their old names, for references that use these."""
         self._bones: dict[int, Bone] = {}
         self._rest_frames: dict[int, Frame] = {}
-        self._setters: dict[str, tuple[array[float], list[Callable[[], None]]]] = {}
+        self._columns: dict[tuple[str, Rows | None], Column] = {}
         self._world_and_inverse = (WHOLE, WHOLE)
 
     def from_world(self, world: Frame) -> Frame:
@@ -94,42 +112,33 @@ class Skeleton:
         """Record for `has_same_names` that a bone with this name is missing."""
         self._missing.add(name)
 
-    def setters(self, channel: str, size: int) -> tuple[array[float], list[Callable[[], None]]]:
-        """Return a buffer for a channel of all bones, and for each bone a function that applies it.
-
-        The functions tag nothing. Setting a property, or from 4.3 on one of all bones by
-        `foreach_set`, would make Blender copy the armature again; `foreach_set` on the array of a
-        single property does not.
+    def column(self, channel: str, size: int, rows: Rows | None = None) -> Column:
+        """Return the access to a channel of bones.
 
         Args:
             channel: The channel.
             size: Its number of components.
+            rows: The bones, if only a few are needed; None for all. The few are looked up by name,
+                as others may have been removed.
+
+        Raises:
+            KeyError: If one of the few is missing.
         """
-        if channel not in self._setters:
-            buffer = array("f", bytes(4 * size * len(self.names)))
-            view = memoryview(buffer)
-            self._setters[channel] = (
-                buffer,
-                [
-                    partial(
-                        bone.path_resolve(channel, False).foreach_set,
-                        view[i * size : (i + 1) * size],
-                    )
-                    for i, bone in enumerate(pose_bones(self.object))
-                ],
-            )
-        return self._setters[channel]
+        column = self._columns.get((channel, rows))
+        if column is None:
+            buffer, bones = array("f", bytes(4 * size * len(self.names))), pose_bones(self.object)
+            few = [(i, bones[self.names[i]]) for i in rows.bones] if rows else enumerate(bones)
+            view, readers, writers = memoryview(buffer), {}, {}
+            for i, bone in few:
+                values, own = view[i * size : (i + 1) * size], bone.path_resolve(channel, False)
+                readers[i] = partial(own.foreach_get, values)
+                writers[i] = partial(own.foreach_set, values)
+            column = self._columns[channel, rows] = Column(buffer, readers, writers)
+        return column
 
-    def column(self, channel: str, size: int) -> array[float]:
-        """Return the values of a channel of all bones, in the buffer of its `setters`."""
-        buffer, _ = self.setters(channel, size)
-        untyped: Any = self.object  # Each played frame asks.
-        untyped.pose.bones.foreach_get(channel, buffer)
-        return buffer
-
-    def forget_setters(self) -> None:
+    def forget_columns(self) -> None:
         """Release references to bones: Blender may have rebuilt them."""
-        self._setters.clear()
+        self._columns.clear()
 
     def has_same_bones(self) -> bool:
         """Return whether the armature still has the same bones in the same order."""
@@ -363,7 +372,7 @@ def forget_skeletons(armatures: Collection[bpy.types.ID] | None = None) -> None:
 def forget_bones() -> None:
     """Release references to the bones of all armatures: Blender may have rebuilt them."""
     for skeleton in part(Skeletons).values():
-        skeleton.forget_setters()
+        skeleton.forget_columns()
 
 
 def have_bones_changed(armatures: Collection[bpy.types.ID] | None = None) -> bool:

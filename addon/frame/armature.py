@@ -7,7 +7,7 @@ hold it.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
@@ -17,8 +17,7 @@ from fabrik_solver import Frame, Local
 from fabrik_solver.core.vectors import ORIGIN, Quat
 
 from ..blender import animation
-from ..blender.access import rest_bone
-from ..blender.animation import Channels
+from ..blender.access import pose_bones, rest_bone
 from ..blender.curves import ITEM, Sampler, split_bone_path
 from ..blender.rotation import (
     KIND_OF,
@@ -130,15 +129,22 @@ class Varying(NamedTuple):
     """What the animation of an armature changes, of all that is read of it.
 
     Attributes:
+        has_pose: Whether it changes the FK pose, or rotation modes.
         has_channels: Whether it changes locations, scales or joints of bones that are read, besides
             what belongs to the FK pose.
         settings: The settings that it changes, of any constraint.
         bones: By bone, the paths of the properties that it changes, relative to the bone.
     """
 
+    has_pose: bool
     has_channels: bool
     settings: Sequence[str]
     bones: Mapping[int, Sequence[str]]
+
+    @property
+    def is_any(self) -> bool:
+        """Whether it changes anything that is read at each update."""
+        return self.has_pose or self.has_channels or bool(self.settings)
 
 
 class FkReader:
@@ -154,8 +160,6 @@ class FkReader:
         posed_channels: The channels that chains posed then, as property names and bones.
         cached: What was made of the settings of constraints, until these are read again (see
             `SceneSnapshot.cached`).
-        varying: What animation changes of all that is read, if the armature was only played since
-            that was found out.
     """
 
     def __init__(
@@ -174,7 +178,6 @@ class FkReader:
         self.last: FkPose | None = None
         self.posed_channels: frozenset[tuple[str, int]] = frozenset()
         self.cached: dict[tuple[int, object], Any] = {}
-        self.varying: Varying | None = None
         self._count = count = len(rig.names)
         self.rows = Rows(rig.names, {*(slot % count for slot in self.slots), *tips})
         self._native_joints = sorted(native_joints)
@@ -200,8 +203,9 @@ class FkReader:
         self._last_values: list[bytes] = []
         self._has_only_quaternions = False
 
-    def _varying_in(self, animated: Channels) -> Varying:
-        """Return what animated channels of the armature set of all that is read."""
+    def varying(self) -> Varying:
+        """Return what the animation of the armature changes of all that is read."""
+        animated = animation.animated(self.rig.object)
         paths = {path for path, _ in animated.keyed | animated.driven}
         names = settings_form().names
         found = {path.rpartition("].")[2] for path in paths if path.startswith(ITEM)}
@@ -211,14 +215,21 @@ class FkReader:
         for name, path in map(split_bone_path, paths):
             if name in self.rig.index:
                 by_bone.setdefault(self.rig.index[name], []).append(path)
-        counts = [self._counts(bone, path) for bone, paths in by_bone.items() for path in paths]
-        return Varying(any(counts), settings, by_bone)
+        changed = {(bone, path) for bone, paths in by_bone.items() for path in paths}
+        slots = {*self.slots}
+        posed = {(bone, path) for bone, path in changed if self._is_posed(bone, path, slots)}
+        has_channels = any([self._is_read(bone, path) for bone, path in changed - posed])
+        return Varying(bool(posed), has_channels, settings, by_bone)
 
-    def _counts(self, bone: int, path: str) -> bool:
-        """Return whether a property of a bone is read besides the FK pose."""
+    def _is_posed(self, bone: int, path: str, slots: Set[int]) -> bool:
+        """Return whether a property of a bone belongs to the FK pose of the slots."""
+        kind = KIND_OF.get(path)
+        return path == "rotation_mode" or (kind is not None and self.rig.slot(kind, bone) in slots)
+
+    def _is_read(self, bone: int, path: str) -> bool:
+        """Return whether a property of a bone that is not posed is read."""
         if path in ("location", "scale"):
-            is_read = bone in self.rows or not self.rows.are_few
-            return is_read and self.rig.slot(KIND_OF[path], bone) not in self.slots
+            return bone in self.rows or not self.rows.are_few
         return path not in KIND_OF and bone in self._native_joints
 
     def read(
@@ -253,12 +264,10 @@ class FkReader:
                 return last
         return self._renewed()
 
-    def read_played(self, now: Evaluated, channels: PoseChannels) -> FkPose:
-        """Read the armature when nothing but a frame was played since it was read last."""
-        if self.varying is None:
-            self.varying = self._varying_in(animation.animated(self.rig.object))
-        has_channels, names, _ = self.varying
-        return self.read(now, channels, has_channels, bool(names), names)
+    def read_played(self, now: Evaluated, channels: PoseChannels, varying: Varying) -> FkPose:
+        """Read what the animation changes, if nothing but frames was played since `read`."""
+        names = varying.settings
+        return self.read(now, channels, varying.has_channels, bool(names), names)
 
     def read_ahead(self, played: Sampler) -> FkPose:
         """Return what `read` will, of an armature of which F-curves of posed channels set the rest.
@@ -415,8 +424,6 @@ class Evaluated:
 
     Attributes:
         object: The evaluated copy.
-        bones: Its pose bones.
-        channels: Their channels.
         has_animated_bones: Whether F-curves animate its bones that Blender has yet to evaluate.
     """
 
@@ -429,11 +436,18 @@ class Evaluated:
             armature: The evaluated copy.
             rows: The bones that are read at each update; None for all.
         """
-        untyped: Any = armature  # Each played frame asks.
         self.object = armature
-        self.bones = untyped.pose.bones
-        self.channels = PoseChannels(self.bones, rows)
         self._rows = rows
+
+    @cached_property
+    def bones(self) -> bpy.types.bpy_prop_collection[Any]:
+        """Its pose bones."""
+        return pose_bones(self.object)
+
+    @cached_property
+    def channels(self) -> PoseChannels:
+        """The channels of its bones."""
+        return PoseChannels(self.bones, self._rows)
 
     def has_played(self, _evaluated: PoseChannels, _posed: Collection[int]) -> bool:
         """Return whether evaluated channels have the values of these F-curves."""

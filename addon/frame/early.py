@@ -224,7 +224,7 @@ def _cached_pose(
 ) -> SolvedPose | None:
     """Return the pose of an armature by the cached results of a frame, if it has all of them."""
     plan, reader = runs.plan, runs.readers[uid]
-    fk = reader.last
+    fk, varying = reader.last, runs.played.varying.get(uid)
     if fk is None or not fk.groups or None in results:
         return None
     curves = plan.lookahead.replaced.get(uid)
@@ -232,7 +232,7 @@ def _cached_pose(
         posed = reader.posed_channels
         curves.restrict(posed)
         played = Sampler(curves, frame)
-        if is_edited or reader.varying is None or reader.varying.has_channels:
+        if is_edited or varying is None or varying.has_channels:
             coming = UnevaluatedRows(reader.rig, reader.rows, played)
             fk = reader.read(coming, coming.channels, is_touched=True, has_settings=False)
             if reader.posed_channels is not posed:

@@ -241,6 +241,7 @@ def _follow(
         runs.meshes.note_evaluation(depsgraph, updates, is_played)
     edited, clicked, moved = NO_ARMATURES if is_played else armatures_in(updates)
     if is_rebuilt:
+        forget_bones()
         # Edits may be tagged in other scenes only, as when this one is rendered first.
         scene = cast("bpy.types.Scene", depsgraph.scene).original
         others = [other for other in bpy.data.scenes if other != scene]

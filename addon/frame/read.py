@@ -33,7 +33,7 @@ from ..blender.skeleton import Skeleton, matrix3, matrix_frame
 from ..plan.chain_plan import ChainPlan, GoalSource
 from ..plan.plan import Plan
 from ..settings.properties import FabrikConstraint, settings
-from .armature import Evaluated, FkPose, FkReader, Unevaluated, animated_from
+from .armature import Evaluated, FkPose, FkReader, Unevaluated, Varying, animated_from
 from .following import Followers
 
 T = TypeVar("T")
@@ -47,6 +47,7 @@ class Played:
     """What is kept of a scene while nothing but frames is played; any edit ends that.
 
     Attributes:
+        varying: By armature that was read meanwhile, what its animation changes.
         followers: By armature, what is kept of bones that follow something solved.
         still: The frames in world space of objects that no frame moves.
         frames: The frames at which all armatures were solved.
@@ -56,6 +57,7 @@ class Played:
 
     def __init__(self) -> None:
         """Start with nothing."""
+        self.varying: dict[int, Varying] = {}
         self.followers: dict[int, Followers] = {}
         self.still: dict[int, Frame] = {}
         self.frames: set[float] = set()
@@ -123,17 +125,27 @@ class SceneSnapshot(ABC):
 
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Evaluated, FkPose]:
         """Read an armature."""
-        now, channels = self._opened(uid, reader)
-        if self.played is not None and not is_touched:
-            return now, reader.read_played(now, channels)
-        reader.varying = None  # Other channels may be animated now.
-        if self.played is not None:
-            self.played.followers.pop(uid, None)
-        return now, reader.read(now, channels, is_touched)
+        now, played = self._opened(uid, reader), self.played
+        if played is not None and is_touched:
+            played.varying.pop(uid, None)
+            played.followers.pop(uid, None)
+        if played is None or is_touched:
+            return now, reader.read(now, self._fk_channels(now, reader), is_touched)
+        varying = played.varying.get(uid)
+        if varying is not None and not varying.is_any and reader.last is not None:
+            return now, reader.last
+        varying = varying or reader.varying()
+        fk = reader.read_played(now, self._fk_channels(now, reader), varying)
+        played.varying[uid] = varying
+        return now, fk
 
     @abstractmethod
-    def _opened(self, uid: int, reader: FkReader) -> tuple[Evaluated, PoseChannels]:
-        """Return an armature, and the channels with its FK pose."""
+    def _opened(self, uid: int, reader: FkReader) -> Evaluated:
+        """Return an armature."""
+
+    def _fk_channels(self, now: Evaluated, _reader: FkReader) -> PoseChannels:
+        """Return the channels with the FK pose of an armature."""
+        return now.channels
 
     def followers(self, _rig: Skeleton) -> Followers | None:
         """Return what is kept of bones that follow something solved; None if nothing is."""
@@ -217,21 +229,24 @@ class EvaluatedSnapshot(SceneSnapshot):
         self._has_foreign_animation = has_foreign_animation
         self._read_all(touched)
 
-    def _opened(self, uid: int, reader: FkReader) -> tuple[Evaluated, PoseChannels]:
-        now = Evaluated(self.rigs[uid], reader.rows)
+    def _opened(self, uid: int, reader: FkReader) -> Evaluated:
+        return Evaluated(self.rigs[uid], reader.rows)
+
+    def _fk_channels(self, now: Evaluated, reader: FkReader) -> PoseChannels:
         channels = PoseChannels(pose_bones(reader.rig.object), reader.rows)
         if self._has_foreign_animation:
             channels = animated_from(now.channels, reader.rig.object, channels)
-        return now, channels
+        return channels
 
     def followers(self, rig: Skeleton) -> Followers | None:
         """Return what is kept of bones that follow something solved; None if nothing is."""
-        varying = self._readers[rig.uid].varying if rig.uid in self.rigs else None
-        if self.played is None or varying is None:
+        played = self.played
+        varying = None if played is None else played.varying.get(rig.uid)
+        if played is None or varying is None or rig.uid not in self.rigs:
             return None
-        kept = self.played.followers.get(rig.uid)
+        kept = played.followers.get(rig.uid)
         if kept is None:
-            kept = self.played.followers[rig.uid] = Followers(rig, varying.bones)
+            kept = played.followers[rig.uid] = Followers(rig, varying.bones)
         return kept
 
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:
@@ -312,10 +327,9 @@ class ChannelSnapshot(SceneSnapshot):
         self._still = {} if played is None else played.still
         self._read_all(touched)
 
-    def _opened(self, uid: int, reader: FkReader) -> tuple[Evaluated, PoseChannels]:
+    def _opened(self, uid: int, reader: FkReader) -> Evaluated:
         played = self._curves(uid) if uid in self.plan.lookahead.curves else None
-        now = Unevaluated(reader.rig, reader.rows, played)
-        return now, now.channels
+        return Unevaluated(reader.rig, reader.rows, played)
 
     def _curves(self, uid: int) -> Sampler | None:
         """Return the F-curves of an object at the coming frame; None if it has none."""

@@ -156,8 +156,7 @@ MOST_SINGLY = 32
 class ChannelBuffer:
     """Access to one channel of some bones of an armature.
 
-    For a few bones among many, references to their properties are kept. They become invalid when
-    Blender recreates the bones, and must be refreshed then.
+    References to the bones become invalid when Blender recreates them, and must be refreshed then.
     """
 
     def __init__(
@@ -173,21 +172,15 @@ class ChannelBuffer:
         """
         self.rig, self.channel, self.size, self.bones = rig, group.channel, group.size, bones
         self.ranges = group.ranges if bones is group.bones else ranges_of(bones)
-        self._are_few = rows.are_few
-        self._setters = self._resolved_setters() if self._are_few else []
-
-    def _resolved_setters(self) -> list[Any]:
-        owners, names = pose_bones(self.rig.object), self.rig.names
-        found = [owners[names[bone]] for bone in self.bones]
-        return [bone.path_resolve(self.channel, False) for bone in found]
+        self._few = rows if rows.are_few else None
 
     def refresh(self) -> bool:
         """Look up the bones again; return whether they all exist, in the same order."""
-        if not self._are_few:
-            self.rig.forget_setters()
+        self.rig.forget_columns()
+        if self._few is None:
             return self.rig.has_same_bones()
         try:
-            self._setters = self._resolved_setters()
+            self.rig.column(self.channel, self.size, self._few)
         except KeyError:
             return False
         return True
@@ -204,10 +197,14 @@ class ChannelBuffer:
 
     def read(self) -> array[float]:
         """Return the values of the channel."""
-        if self._are_few:
-            return array("f", [number for setter in self._setters for number in setter])
         size = self.size
-        values = self.rig.column(self.channel, size)
+        values, readers, _ = self.rig.column(self.channel, size, self._few)
+        if self._few is not None:
+            for bone in self.bones:
+                readers[bone]()
+        else:
+            untyped: Any = self.rig.object  # Each played frame asks.
+            untyped.pose.bones.foreach_get(self.channel, values)
         if len(self.ranges) == 1:
             first, end, _ = self.ranges[0]
             return values[first * size : end * size]
@@ -221,20 +218,14 @@ class ChannelBuffer:
             is_quiet: Whether to avoid tagging the armature.
         """
         size = self.size
-        if self._are_few:
-            view = memoryview(numbers)
-            for place, setter in enumerate(self._setters):
-                setter.foreach_set(view[place * size : (place + 1) * size])
-            return
-        values, setters = self.rig.setters(self.channel, size)
+        values, _, writers = self.rig.column(self.channel, size, self._few)
         for first, end, place in self.ranges:
             values[first * size : end * size] = numbers[place * size : (place + end - first) * size]
-        if not is_quiet and len(self.bones) > MOST_SINGLY:
+        if not is_quiet and self._few is None and len(self.bones) > MOST_SINGLY:
             set_channel(self.rig.object, self.channel, values)
             return
-        for first, end, _ in self.ranges:
-            for set_bone in setters[first:end]:
-                set_bone()
+        for bone in self.bones:
+            writers[bone]()
 
 
 class Overwrite(NamedTuple):
@@ -439,7 +430,7 @@ class SavedPose:
                     if present[bone * size : (bone + 1) * size]
                     != before[bone * size : (bone + 1) * size]
                 ]
-                values, setters = self._rig.setters(name, size)
+                values, _, writers = self._rig.column(name, size)
                 values[:] = before
                 for bone in changed:
-                    setters[bone]()
+                    writers[bone]()

@@ -41,6 +41,7 @@ PLACES: dict[str, tuple[Any, str]] = {
     "list geometry": (update, "geometry_in"),
     "read an armature": (EvaluatedSnapshot, "_read"),
     "read an armature ahead": (ChannelSnapshot, "_read"),
+    "read the FK pose": (FkReader, "_read_fk"),
     "read channels": (FkReader, "_read_channels"),
     "read a setting": (Evaluated, "column"),
     "read a frame": (Evaluated, "frame"),

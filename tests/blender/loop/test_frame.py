@@ -13,7 +13,17 @@ from typing import Any
 
 import bpy
 import pytest
-from rigs import add_constraint, make_chain, make_empty, tip_error, update, watch
+from inside import count, forget
+from rigs import (
+    add_constraint,
+    go,
+    make_chain,
+    make_empty,
+    pose_bits,
+    tip_error,
+    update,
+    watch,
+)
 
 import addon
 from addon.blender import animation
@@ -23,7 +33,7 @@ ROOT = Path(addon.__file__).parent
 MOST_FLOORS = 10
 """How many modules of the plan and the frame may import each other in a row."""
 
-MOST_CALLS = {"again": 93, "first": 101}
+MOST_CALLS = {"again": 81, "first": 89}
 """The calls of a played frame with one limb, if it was played before and if not."""
 
 MOST_FILES = {"again": 10, "first": 10}
@@ -125,6 +135,63 @@ def test_a_played_frame_takes_few_calls(limb: Any) -> None:
         middle = {path for path in entered if path.parts[0] in ("settings", "plan", "frame")}
         assert len(middle) <= MOST_FILES[way], sorted(middle)
         assert len(entered - middle) <= MOST_FILES_OF_BLENDER, sorted(entered - middle)
+
+
+def test_an_fk_pose_that_nothing_animates_is_read_once(
+    limb: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While frames are played. Edits and keys of it are noticed."""
+    reads: list[object] = []
+    count(monkeypatch, "read the FK pose", lambda *_: reads.append(None))
+    root, frames = limb.pose.bones["B0"], range(3, 23)
+    root.rotation_mode = "XYZ"
+
+    def read_in_frames() -> int:
+        reads.clear()
+        for frame in frames:
+            go(frame)
+        return len(reads)
+
+    update()
+    assert read_in_frames() == 1
+    assert read_in_frames() == 0
+    shown = pose_bits(limb)
+    root.rotation_euler.y = 1.0
+    go(frames[-1])
+    assert pose_bits(limb) != shown
+    shown = pose_bits(limb)
+    forget()
+    limb.update_tag()
+    update()
+    assert pose_bits(limb) == shown
+    driver = root.driver_add("rotation_euler", 1).driver
+    driver.expression = "0.01 * frame"
+    shown = pose_bits(limb)
+    assert read_in_frames() >= len(frames)
+    assert pose_bits(limb) != shown
+
+
+@pytest.mark.parametrize(("bone", "is_read"), [("B1", True), ("B2", False)])
+def test_keys_of_bones_that_no_chain_poses_do_not_have_the_fk_pose_read(
+    limb: Any, monkeypatch: pytest.MonkeyPatch, bone: str, is_read: bool
+) -> None:
+    rig = make_chain(3, "Longer")
+    add_constraint(rig, "B1", bpy.data.objects["Target"], solver="TWO_BONE")
+    for frame in (1, 40):
+        rig.pose.bones[bone].rotation_quaternion.x = 0.01 * frame
+        rig.pose.bones[bone].keyframe_insert("rotation_quaternion", frame=frame)
+    update()
+    go(2)
+    reads: list[object] = []
+    count(monkeypatch, "read the FK pose", lambda reader, _: reads.append(reader.rig.object))
+    for frame in range(3, 23):
+        go(frame)
+    assert reads.count(rig) == (20 if is_read else 0)
+    shown = pose_bits(rig)
+    forget()
+    rig.update_tag()
+    update()
+    assert pose_bits(rig) == shown
 
 
 def curves_read_in(frames: Iterable[int]) -> int:

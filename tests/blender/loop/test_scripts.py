@@ -86,7 +86,7 @@ def test_resetting_an_override_takes_a_constraint_of_the_shot_with_its_keys(tmp_
     kept: list[object] = []
 
     def noted(runs, uid, *others):
-        kept.extend(runs.plan.rigs[uid]._setters)
+        kept.extend(runs.plan.rigs[uid]._columns)
         write_early(runs, uid, *others)
 
     # Blender has made the bones anew: to write to the old ones may crash it.
