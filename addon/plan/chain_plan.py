@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 import bpy
 from mathutils import Matrix
 
-from fabrik_solver import ChainInput, Frame, Local, Posture
+from fabrik_solver import ChainInput, Frame, Local, Posture, RestBend
 from fabrik_solver.core.vectors import (
     Mat3,
     Quat,
@@ -466,7 +466,7 @@ class ChainPlan(UnitPart):
         pole: The pole target, if there is one.
         target_tie: How the target belongs to a body that is lifted, if it does.
         pole_tie: The same for the pole.
-        rest_bend: Direction of the bend in rest pose, in the root bone's axes; None if straight.
+        rest_bend: How it bends where its pose does not tell; None if nothing else does.
         problem: Why the constraint is invalid; empty if it is valid.
         note: A note on a valid constraint.
         is_late: Whether the note says that it lags one update behind.
@@ -494,13 +494,13 @@ class ChainPlan(UnitPart):
     bones: list[int] = field(default_factory=list)
     tip_bone: int = -1
     has_hand: bool = False
-    limb_bend: Vec | None = None
+    limb_bend: RestBend | None = None
     offset: Frame | None = None
     target: Point | None = None
     pole: Point | None = None
     target_tie: Tie | None = None
     pole_tie: Tie | None = None
-    rest_bend: Vec | None = None
+    rest_bend: RestBend | None = None
     problem: str = ""
     note: str = ""
     is_late: bool = False
