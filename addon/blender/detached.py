@@ -24,7 +24,7 @@ SAME_PLACE: Final = 0.05
 SAME_TIP: Final = 1e-3
 """The same of a bone that the limb may end at, which solvers rely on."""
 
-MOST: Final = 0.75
+MOST: Final = 0.5
 """The share of a clip's frames at which they are one: where a target was out of reach of baked IK,
 the leg ended short of its foot."""
 

@@ -190,8 +190,9 @@ def bow(
 
     No iteration can bend a straight chain whose target is on its axis, and near the axis rounding
     would choose the side. A straight chain therefore starts as an arc of equal bends to ``side``,
-    or as a zigzag if its joints fold both ways, with the target's distance for chord. The less straight the chain, and the nearer the target to
-    its tip, the more of the input pose is kept, so that the solution is continuous.
+    or as a zigzag if its joints fold both ways, with the target's distance for chord. The less
+    straight the chain, and the nearer the target to its tip, the more of the input pose is kept, so
+    that the solution is continuous.
     """
     if keep >= 1.0:
         return
