@@ -80,6 +80,10 @@ class Pose(Protocol):
         """Return the evaluated local channels of a bone that no chain poses."""
         ...
 
+    def fk_local(self, bone: int) -> Local:
+        """Return the channels of the FK pose of a bone that a unit poses."""
+        ...
+
     def posed_local(self, bone: int) -> Local:
         """Return the local channels of a bone that a chain poses."""
         ...
@@ -463,6 +467,8 @@ class ChainPlan(UnitPart):
         limb_bend: The ``rest_bend`` of the bones before the hand, if the tip is the hand's tail.
         offset: Frame of the tip in the target's space; None without Keep Offset.
         target: The target.
+        foot: The bone that is both the target and the foot of the chain, which then goes where the
+            chain's goal is; -1 if there is none.
         pole: The pole target, if there is one.
         target_tie: How the target belongs to a body that is lifted, if it does.
         pole_tie: The same for the pole.
@@ -497,6 +503,7 @@ class ChainPlan(UnitPart):
     limb_bend: RestBend | None = None
     offset: Frame | None = None
     target: Point | None = None
+    foot: int = -1
     pole: Point | None = None
     target_tie: Tie | None = None
     pole_tie: Tie | None = None
@@ -537,9 +544,21 @@ class ChainPlan(UnitPart):
         """Return whether something holds its target at a frame, so that nothing else places it."""
         return self.placed_share(time, 1.0) == 0.0
 
+    @property
+    def has_foot(self) -> bool:
+        """Whether its goal has an orientation: for its hand, or a foot that is its target."""
+        return self.has_hand or self.foot >= 0
+
+    def aimed_at(self) -> Point | None:
+        """Return what its goal is read from: its target, or what carries that if it is its foot."""
+        if self.foot < 0:
+            return self.target
+        parent = self.rig.parents[self.foot]
+        return Point(self.rig.object, self.rig, parent) if parent >= 0 else Point(self.rig.object)
+
     def needs(self) -> list[Point]:
         """Return the points whose transforms must be final before it is solved."""
-        points = (self.target, self.pole, *self.places)
+        points = (self.aimed_at(), self.pole, *self.places)
         return [point for point in points if point is not None]
 
     def release_root(self, instead: str) -> None:

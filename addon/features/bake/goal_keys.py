@@ -95,7 +95,7 @@ def target_channels(chain: ChainPlan, distance: float, angle: float) -> list[Tar
     owner = owner_of(cast(Point, chain.target))
     locations = TargetChannel(owner, LOCATION, distance)
     return (
-        [locations, TargetChannel(owner, mode_of(owner), angle)] if chain.has_hand else [locations]
+        [locations, TargetChannel(owner, mode_of(owner), angle)] if chain.has_foot else [locations]
     )
 
 
@@ -108,21 +108,23 @@ def target_at_goal(snapshot: SolvedScene, chain: ChainPlan) -> Iterator[None]:
     """
     target, given = cast(Point, chain.target), aim_of(snapshot, chain)
     aim = placed(snapshot, chain, given)
-    # With Keep Offset the tip is not at the target; both move by the same amount.
-    with _shifted(snapshot, target, sub(aim.place, given.place), aim.axes):
+    place = aim.place
+    if chain.foot < 0:
+        # With Keep Offset the tip is not at the target; both move by the same amount.
+        place = add(snapshot.place(target)[1], sub(aim.place, given.place))
+    with _moved(snapshot, target, place, aim.axes):
         yield
 
 
 @contextmanager
-def _shifted(snapshot: SolvedScene, point: Point, shift: Vec, axes: Mat3 | None) -> Iterator[None]:
-    """Move a target or pole within the block, and turn it if there are axes.
+def _moved(snapshot: SolvedScene, point: Point, place: Vec, axes: Mat3 | None) -> Iterator[None]:
+    """Move a target or pole to a place in world space within the block, and turn it to any axes.
 
     Raises:
         ProblemError: As `move_to`.
     """
     owner = owner_of(point)
     before = {name: list(getattr(owner, name)) for name in channels_of(point, turns=True)}
-    place = add(snapshot.place(point)[1], shift)
     try:
         move_to(snapshot.depsgraph, point, place, axes)
         yield
@@ -231,7 +233,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         known: list[tuple[object, int]] = []
         for chain in self._chains(feet):
             target = cast(Point, chain.target)
-            refuse_unmovable(target, chain.has_hand)
+            refuse_unmovable(target, chain.has_foot)
             if (target.object, target.bone) in known:
                 raise ProblemError(
                     "Two feet have the same target “{target}”: give each foot its own target",
@@ -284,7 +286,8 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
             if one.is_pole:
                 point, tie = chain.pole, chain.pole_tie
             lift = snapshot.lift(chain, cast(Tie, tie))
-            with _shifted(snapshot, cast(Point, point), lift, None):
+            place = add(snapshot.place(cast(Point, point))[1], lift)
+            with _moved(snapshot, cast(Point, point), place, None):
                 one.channel.sample()
         for channel in self._bones:
             channel.sample_evaluated(depsgraph)
