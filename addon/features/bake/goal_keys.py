@@ -108,23 +108,21 @@ def target_at_goal(snapshot: SolvedScene, chain: ChainPlan) -> Iterator[None]:
     """
     target, given = cast(Point, chain.target), aim_of(snapshot, chain)
     aim = placed(snapshot, chain, given)
-    place = aim.place
-    if chain.foot < 0:
-        # With Keep Offset the tip is not at the target; both move by the same amount.
-        place = add(snapshot.place(target)[1], sub(aim.place, given.place))
-    with _moved(snapshot, target, place, aim.axes):
+    # With Keep Offset the tip is not at the target; both move by the same amount.
+    with _shifted(snapshot, target, sub(aim.place, given.place), aim.axes):
         yield
 
 
 @contextmanager
-def _moved(snapshot: SolvedScene, point: Point, place: Vec, axes: Mat3 | None) -> Iterator[None]:
-    """Move a target or pole to a place in world space within the block, and turn it to any axes.
+def _shifted(snapshot: SolvedScene, point: Point, shift: Vec, axes: Mat3 | None) -> Iterator[None]:
+    """Move a target or pole within the block, and turn it if there are axes.
 
     Raises:
         ProblemError: As `move_to`.
     """
     owner = owner_of(point)
     before = {name: list(getattr(owner, name)) for name in channels_of(point, turns=True)}
+    place = add(snapshot.place(point)[1], shift)
     try:
         move_to(snapshot.depsgraph, point, place, axes)
         yield
@@ -277,6 +275,10 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         depsgraph: Any = self.layer.depsgraph
         snapshot = solve_armatures(depsgraph, self.armatures)
         for chain, channels in zip(self._chains(self._feet), self._feet.values(), strict=True):
+            if chain.foot >= 0:  # It is there already.
+                for channel in channels:
+                    channel.sample_evaluated(depsgraph)
+                continue
             with target_at_goal(snapshot, chain):
                 for channel in channels:
                     channel.sample()
@@ -286,8 +288,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
             if one.is_pole:
                 point, tie = chain.pole, chain.pole_tie
             lift = snapshot.lift(chain, cast(Tie, tie))
-            place = add(snapshot.place(cast(Point, point))[1], lift)
-            with _moved(snapshot, cast(Point, point), place, None):
+            with _shifted(snapshot, cast(Point, point), lift, None):
                 one.channel.sample()
         for channel in self._bones:
             channel.sample_evaluated(depsgraph)

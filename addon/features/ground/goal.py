@@ -17,12 +17,12 @@ from fabrik_solver.motion.contacts import Thresholds, floor_level
 from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
 from ...blender.skeleton import matrix_frame
+from ...frame.carried_foot import find_foot
 from ...plan import planner
 from ...plan.chain_plan import Aim, ChainPlan, Snapshot
 from ...settings.properties import FabrikConstraint, ends_of, settings
 from ...settings.values import check_choices
 from ..simulation import history
-from .carried_foot import find_foot
 from .contact_track import ContactTrack
 from .grounded_foot import Foothold, GroundedFoot
 from .knees import Knees

@@ -1,26 +1,27 @@
 """Feet that are no children of their legs, but the targets that these reach for.
 
-Games have them whose IK was baked. On the ground such a foot goes where the leg's goal is.
+Games have them whose IK was baked. On the ground and in walks such a foot goes where the leg's goal
+is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from fabrik_solver import WHOLE, Frame, frame_in
 from fabrik_solver.core.vectors import Mat3, Vec
 
-from ...blender.access import pose_bones
-from ...blender.errors import ProblemError
-from ...blender.relations import active_constraints
-from ...blender.rotation import LOCATION
-from ...blender.skeleton import Point, Skeleton
-from ...frame.chain import aim_of, placed
-from ...plan.chain_plan import ChainPlan, Snapshot
-from ...plan.pre_pass import PrePassBone
-from ...plan.results import NOTHING, SolveResult
+from ..blender.access import pose_bones
+from ..blender.errors import ProblemError
+from ..blender.relations import active_constraints
+from ..blender.rotation import LOCATION
+from ..blender.skeleton import Point, Skeleton
+from ..plan.chain_plan import ChainPlan, Snapshot
+from ..plan.pre_pass import PrePassBone
+from ..plan.results import NOTHING, SolveResult
+from .chain import aim_of, placed
 
 
 class FootInput(NamedTuple):
@@ -118,14 +119,14 @@ def find_foot(chain: ChainPlan) -> None:
     if is_fixed or any(active_constraints(posed)):
         raise ProblemError(
             "“{bone}” is no child of the leg and would stay behind: make it a child in Edit Mode, "
-            "and add IK to the leg again, for On the Ground",
+            "and add IK to the leg again",
             bone=rig.names[foot],
         )
     chain.foot = foot
 
 
-def carried_feet(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[CarriedFoot]:
-    """Yield the feet of an armature's legs that are their targets."""
+def carried_feet(rig: Skeleton, chains: Iterable[ChainPlan]) -> Iterator[CarriedFoot]:
+    """Yield the feet of legs that are their targets."""
     for chain in chains:
         if chain.foot >= 0 and not chain.problem:
             slots = [rig.slot(LOCATION, chain.foot)]
