@@ -290,9 +290,7 @@ def _looked_at(armature: bpy.types.Object, axes: Sequence[str], top: str = "") -
     bare = {found.names[one.end if one.end >= 0 else one.bones[-1]] for one in limbs}
     # Other joints may be at one place by chance, as those of a short arm and a large head.
     of_bare = {name: end for name, end in ends.items() if end.limb in bare}
-    for some in (ends, of_bare) if len(of_bare) < len(ends) else (ends,):
-        if not some:
-            continue
+    for some in filter(None, (of_bare, ends if ends != of_bare else {})):
         whole = _best_looked_at(armature, axes, _attached(chosen, some))
         if len(whole.anatomy.missing()) < len(lacking):
             outer = {whole.names[limb.end] for limb in whole.anatomy.limbs if limb.end >= 0}

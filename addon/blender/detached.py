@@ -30,6 +30,10 @@ MOST: Final = 0.75
 of the bone: where a target was out of reach of baked IK, the leg ended short of its foot. At half
 of the frames they are as near as `SAME_PLACE`; where keys were left out, up to twice as far."""
 
+STAYS: Final = 0.25
+"""The most that they are apart, as a fraction of how far the limb moves the place where it ends:
+where nothing moves much, many joints stay near each other."""
+
 LENGTHS: Final = (0.3, 3.0)
 """The least and the largest length of the last bone, as fractions of the one before."""
 
@@ -90,8 +94,7 @@ def detached_ends(armature: bpy.types.Object, clip: Clip) -> dict[str, DetachedE
                 tip = _tip(last, children.get(last.name, ()), joint)
                 end = DetachedEnd(one.name, last.name, vector(joint), tip)
                 count = len(below[one.name])
-                share = round(off / joint.length, 2)
-                found.append(((count == 0, share, -count), end))
+                found.append(((count == 0, round(off, 2), -count), end))
     ends: dict[str, DetachedEnd] = {}
     limbs = {end.limb for _, end in found}
     # Of several, the nearest one that carries toes is the foot, and not its control.
@@ -113,9 +116,9 @@ def _tip(last: bpy.types.Bone, children: Sequence[bpy.types.Bone], joint: Vector
 def _joint(
     last: bpy.types.Bone, end: bpy.types.Bone, places: Sequence[Vector], swaying: Sequence[Vector]
 ) -> tuple[float, Vector] | None:
-    """Return how far the head of a bone is from where the last bone of a limb ends, and that.
+    """Return where the last bone of a limb ends, in its rest space; None if not at a bone's head.
 
-    The place is in the rest space of the last bone. None if the limb does not end there.
+    How far apart they are in a clip comes first, as a fraction of how far they move.
 
     Args:
         last: The last bone.
@@ -130,15 +133,16 @@ def _joint(
             return None
         limit = SAME_PLACE * joint.length
         middle = _middle(swaying)
-        if max((place - middle).length for place in swaying) > limit:
+        sway = max((place - middle).length for place in swaying)
+        if sway > limit:
             apart = sorted(_short_of(place, joint) for place in places)
             worst = apart[ceil(MOST * len(apart)) - 1]
-            off = median(apart)
-            return (off, joint) if off <= limit and worst <= 2.0 * limit else None
+            is_one = median(apart) <= limit and worst <= min(2.0 * limit, STAYS * sway)
+            return (worst / sway, joint) if is_one else None
     tail = last.matrix_local.inverted_safe() @ last.tail_local
     is_long = LENGTHS[0] * size <= tail.length <= LENGTHS[1] * size
     away = (last.tail_local - end.head_local).length
-    return (away, tail) if is_long and away <= SAME_PLACE * tail.length else None
+    return (0.0, tail) if is_long and away <= SAME_PLACE * tail.length else None
 
 
 def _short_of(place: Vector, joint: Vector) -> float:
