@@ -118,8 +118,8 @@ def find_foot(chain: ChainPlan) -> None:
     is_fixed = foot in rig.connected and rig.parents[foot] >= 0
     if is_fixed or any(active_constraints(posed)):
         raise ProblemError(
-            "“{bone}” is no child of the leg and would stay behind: make it a child in Edit Mode, "
-            "and add IK to the leg again",
+            "“{bone}” is no child of the leg and would stay behind: mute its constraints, and "
+            "disable its Connected option in Edit Mode",
             bone=rig.names[foot],
         )
     chain.foot = foot
