@@ -131,7 +131,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
     before, shown = len(fabrik.constraints), fabrik.active_index
     made: list[bpy.types.Object] = []
     try:
-        stand = stand_of(rig, character, body, legs)
+        stand = stand_of(rig, character, body, [(leg.bones, leg.foot) for leg in legs])
         names = [_constraint(armature, rig, leg, stand, made) for leg in legs]
         title = free_name(armature, "Walk", "gaits")
         gait = gait_settings(armature).gaits.add()
