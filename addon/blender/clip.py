@@ -53,11 +53,11 @@ class Clip:
 
         Between the keys of a bake bones may be apart that are together at each of its frames.
         """
-        count = len(self._densest.keyframe_points) if self._densest is not None else 0
-        if count == 0:
+        keys: Any = self._densest.keyframe_points if self._densest is not None else ()
+        if not keys:
             return self.frames
-        points = array("f", bytes(8 * count))
-        self._densest.keyframe_points.foreach_get("co", points)
+        points = array("f", bytes(8 * len(keys)))
+        keys.foreach_get("co", points)
         times = points[::2]
         return [min(times, key=lambda time, at=frame: abs(time - at)) for frame in self.frames]
 

@@ -129,7 +129,7 @@ def _joint(
     size = (last.head_local - cast("bpy.types.Bone", last.parent).head_local).length
     if places:
         joint = _middle(places)
-        if not LENGTHS[0] * size <= joint.length <= LENGTHS[1] * size:
+        if size == 0.0 or not LENGTHS[0] * size <= joint.length <= LENGTHS[1] * size:
             return None
         limit = SAME_PLACE * joint.length
         middle = _middle(swaying)

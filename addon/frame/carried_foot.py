@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from fabrik_solver import WHOLE, Frame, frame_in
 from fabrik_solver.core.vectors import Mat3, Vec
+from fabrik_solver.motion.naming import NOT_BODY, words_of
 
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
@@ -117,6 +118,8 @@ def find_foot(chain: ChainPlan) -> None:
     posed: Any = pose_bones(rig.object)[rig.names[foot]]
     is_fixed = foot in rig.connected and rig.parents[foot] >= 0
     if is_fixed or any(active_constraints(posed)):
+        if NOT_BODY & set(words_of(rig.names[foot])):
+            return  # It deforms as it was not told otherwise.
         raise ProblemError(
             "“{bone}” is no child of the leg and would stay behind: mute its constraints, and "
             "disable its Connected option in Edit Mode",

@@ -96,5 +96,5 @@ def _folded_side(
     normal = Vector()
     for fold, axis in zip(folds, axes, strict=True):
         normal += Vector() if axis is None else fold * axis.normalized()
-    side = unit(vector(Vector(line).cross(normal)))
+    side = unit(vector(cast(Vector, Vector(line).cross(normal))))
     return None if side is None else (Vector(side), tuple(folds))
