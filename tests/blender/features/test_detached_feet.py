@@ -405,3 +405,12 @@ def test_a_foot_beyond_the_reach_of_its_leg_is_found_all_the_same() -> None:
             foot.matrix = Matrix.Translation(0.4 * (foot.head - shin.head)) @ foot.matrix
             foot.keyframe_insert("location", frame=frame)
     assert limbs(rig).items() >= LEGS.items()
+
+
+def test_a_foot_on_the_ground_is_where_it_is_whichever_way_a_frame_is_reached(raised: Any) -> None:
+    rig, _ = raised
+    played = shown(rig, range(1, 26))
+    for before, frame in ((25, 9), (2, 9), (17, 18), (18, 17), (1, 25)):
+        go(before)
+        jumped = shown(rig, [frame])
+        assert all(played[key] == place for key, place in jumped.items())
