@@ -21,6 +21,24 @@ from .rigify import original_bones
 from .skeleton import vector
 
 
+class _Row(NamedTuple):
+    """A bone that counts for a character.
+
+    Attributes:
+        name: Its name, or that of the bone of the metarig.
+        bone: The bone.
+        parent: The index of its parent, which comes before it; -1 for none.
+        deforms: Whether it deforms a mesh.
+        is_foot: Whether it is a detached hand or foot, as a child of its limb.
+    """
+
+    name: str
+    bone: bpy.types.Bone
+    parent: int
+    deforms: bool
+    is_foot: bool = False
+
+
 class Character(NamedTuple):
     """The character of an armature.
 
@@ -239,7 +257,7 @@ def generated_character(armature: bpy.types.Object) -> Character | None:
 
     Its bones have the names of the metarig's.
     """
-    bones = [(name, bone, parent, True) for name, bone, parent in original_bones(armature)]
+    bones = [_Row(name, bone, parent, True) for name, bone, parent in original_bones(armature)]
     return _recognize(armature, _up_axis(armature), bones) if bones else None
 
 
@@ -266,41 +284,40 @@ def _looked_at(armature: bpy.types.Object, axes: Sequence[str], top: str = "") -
     # Rigify's hands and feet are children of their limbs, among very many bones that are looked at.
     is_asked = bool(OUTER & {*lacking}) and not original_bones(armature)
     ends = detached_ends(armature, Clip(armature)) if is_asked else {}
-    names = {row[0] for row in chosen}
+    names = {row.name for row in chosen}
     ends = {name: end for name, end in ends.items() if {name, end.limb} <= names}
-    if not ends:
-        return found
-    whole = _best_looked_at(armature, axes, _attached(chosen, ends))
-    if len(whole.anatomy.missing()) >= len(lacking):
-        return found
-    outer = {whole.names[limb.end] for limb in whole.anatomy.limbs if limb.end >= 0}
-    return whole._replace(detached={name: ends[name] for name in ends if name in outer})
+    limbs = [one for one in found.anatomy.limbs if one.is_bare]
+    bare = {found.names[one.end if one.end >= 0 else one.bones[-1]] for one in limbs}
+    # Other joints may be at one place by chance, as those of a short arm and a large head.
+    of_bare = {name: end for name, end in ends.items() if end.limb in bare}
+    for some in filter(None, (of_bare, ends if ends != of_bare else {})):
+        whole = _best_looked_at(armature, axes, _attached(chosen, some))
+        if len(whole.anatomy.missing()) < len(lacking):
+            outer = {whole.names[limb.end] for limb in whole.anatomy.limbs if limb.end >= 0}
+            return whole._replace(detached={name: some[name] for name in some if name in outer})
+    return found
 
 
-def _attached(
-    rows: Sequence[tuple[str, bpy.types.Bone, int, bool]], ends: Mapping[str, DetachedEnd]
-) -> list[tuple[str, bpy.types.Bone, int, bool]]:
+def _attached(rows: Sequence[_Row], ends: Mapping[str, DetachedEnd]) -> list[_Row]:
     """Return bones, parents first, with detached hands and feet as children of their limbs."""
-    names = [row[0] for row in rows]
-    parents = {
-        name: names[row[2]] if row[2] >= 0 else "" for name, row in zip(names, rows, strict=True)
-    }
+    parents = {row.name: rows[row.parent].name if row.parent >= 0 else "" for row in rows}
     parents.update({name: end.limb for name, end in ends.items()})
     index: dict[str, int] = {"": -1}
-    attached: list[tuple[str, bpy.types.Bone, int, bool]] = []
+    attached: list[_Row] = []
     pending = [*rows]
     while pending:
-        row = next(one for one in pending if parents[one[0]] in index)
+        row = next(one for one in pending if parents[one.name] in index)
         pending.remove(row)
-        index[row[0]] = len(attached)
-        attached.append((row[0], row[1], index[parents[row[0]]], row[3]))
+        index[row.name] = len(attached)
+        parent = index[parents[row.name]]
+        attached.append(row._replace(parent=parent, is_foot=row.name in ends))
     return attached
 
 
 def _best_looked_at(
     armature: bpy.types.Object,
     axes: Sequence[str],
-    chosen: Sequence[tuple[str, bpy.types.Bone, int, bool]],
+    chosen: Sequence[_Row],
 ) -> Character:
     """Recognize a character in its rest pose, or in its animation if that shows it better."""
     standing = _recognize(armature, axes[0], chosen)
@@ -325,7 +342,7 @@ def _up_axis(armature: bpy.types.Object) -> str:
 def _recognize(
     armature: bpy.types.Object,
     up: str,
-    chosen: Sequence[tuple[str, bpy.types.Bone, int, bool]] = (),
+    chosen: Sequence[_Row] = (),
     clip: Clip | None = None,
 ) -> Character:
     """Return the character of an armature, given which of its axes points up.
@@ -333,17 +350,21 @@ def _recognize(
     Args:
         armature: The armature object.
         up: The axis.
-        chosen: The bones that count, parents first, each with its name, the index of its parent,
-            and whether it deforms; empty for all.
+        chosen: The bones that count, parents first; empty for all.
         clip: Its animation, to be looked at if the rest pose does not do.
     """
     turn = Vector(UP).rotation_difference(Vector(AXES[up]))
     back = turn.inverted()
     rest = [
         RestBone(
-            name, parent, vector(back @ bone.head_local), vector(back @ bone.tail_local), deforms
+            row.name,
+            row.parent,
+            vector(back @ row.bone.head_local),
+            vector(back @ row.bone.tail_local),
+            row.deforms,
+            row.is_foot,
         )
-        for name, bone, parent, deforms in chosen or _all_bones(armature)
+        for row in chosen or _all_bones(armature)
     ]
     frames = clip.frames if clip is not None else []
 
@@ -360,25 +381,26 @@ def _recognize(
     return Character(rest, anatomy, size, up, turn, frame, posed)
 
 
-def _bones_below(
-    armature: bpy.types.Object, top: str
-) -> list[tuple[str, bpy.types.Bone, int, bool]]:
+def _bones_below(armature: bpy.types.Object, top: str) -> list[_Row]:
     bones = _all_bones(armature)
     index: dict[int, int] = {}
-    for i, (name, _, parent, _) in enumerate(bones):
-        if name == top or parent in index:
+    for i, row in enumerate(bones):
+        if row.name == top or row.parent in index:
             index[i] = len(index)
     return [
-        (name, bone, index.get(parent, -1), deforms)
-        for i, (name, bone, parent, deforms) in enumerate(bones)
-        if i in index
+        row._replace(parent=index.get(row.parent, -1)) for i, row in enumerate(bones) if i in index
     ]
 
 
-def _all_bones(armature: bpy.types.Object) -> list[tuple[str, bpy.types.Bone, int, bool]]:
+def _all_bones(armature: bpy.types.Object) -> list[_Row]:
     bones = cast("bpy.types.Armature", armature.data).bones  # Parents first, unlike in a pose.
     index = {bone.name: i for i, bone in enumerate(bones)}
     return [
-        (bone.name, bone, -1 if bone.parent is None else index[bone.parent.name], bone.use_deform)
+        _Row(
+            bone.name,
+            bone,
+            -1 if bone.parent is None else index[bone.parent.name],
+            bone.use_deform,
+        )
         for bone in bones
     ]

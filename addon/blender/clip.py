@@ -5,6 +5,7 @@ Only its F-curves are read. The scene is not evaluated: constraints and drivers 
 
 from __future__ import annotations
 
+from array import array
 from typing import Any, Final, cast
 
 import bpy
@@ -43,6 +44,22 @@ class Clip:
         last = max((span[1] for span in ranges), default=0.0)
         steps = range(SAMPLES) if last > first else range(min(1, len(ranges)))
         self.frames = [first + (last - first) * k / (SAMPLES - 1) for k in steps]
+        self._densest: Any = max(
+            bone_curves, key=lambda curve: len(curve.keyframe_points), default=None
+        )
+
+    def keyed_frames(self) -> list[float]:
+        """Return the keyed frames nearest to those at which to look at it.
+
+        Between the keys of a bake bones may be apart that are together at each of its frames.
+        """
+        keys: Any = self._densest.keyframe_points if self._densest is not None else ()
+        if not keys:
+            return self.frames
+        points = array("f", bytes(8 * len(keys)))
+        keys.foreach_get("co", points)
+        times = points[::2]
+        return [min(times, key=lambda time, at=frame: abs(time - at)) for frame in self.frames]
 
     def matrices(self, frame: float) -> dict[str, Matrix]:
         """Return the matrices of all bones at a frame, in armature space, parents first."""

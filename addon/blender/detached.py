@@ -7,6 +7,7 @@ else tells that they belong together, as the tail of a last bone may lie anywher
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from statistics import median
 from typing import Final, NamedTuple, cast
 
@@ -25,8 +26,13 @@ SAME_TIP: Final = 1e-3
 """The same of a bone that the limb may end at, which solvers rely on."""
 
 MOST: Final = 0.75
-"""The share of a clip's frames at which they are one: where a target was out of reach of baked IK,
-the leg ended short of its foot."""
+"""The share of a clip's frames at which they are one, or the foot is farther off in the direction
+of the bone: where a target was out of reach of baked IK, the leg ended short of its foot. At half
+of the frames they are as near as `SAME_PLACE`; where keys were left out, up to twice as far."""
+
+STAYS: Final = 0.25
+"""The most that they are apart, as a fraction of how far the limb moves the place where it ends:
+where nothing moves much, many joints stay near each other."""
 
 LENGTHS: Final = (0.3, 3.0)
 """The least and the largest length of the last bone, as fractions of the one before."""
@@ -59,7 +65,7 @@ def detached_ends(armature: bpy.types.Object, clip: Clip) -> dict[str, DetachedE
         clip: Its clip.
     """
     bones = cast("bpy.types.Armature", armature.data).bones
-    poses = [clip.matrices(frame) for frame in clip.frames]
+    poses = [clip.matrices(frame) for frame in clip.keyed_frames()]
     # Blender looks at all bones for the children of each.
     children: dict[str, list[bpy.types.Bone]] = {}
     below: dict[str, set[str]] = {}
@@ -67,7 +73,7 @@ def detached_ends(armature: bpy.types.Object, clip: Clip) -> dict[str, DetachedE
         above = bone.parent.name if bone.parent else ""
         children.setdefault(above, []).insert(0, bone)
         below.setdefault(above, set()).update({bone.name}, below.setdefault(bone.name, set()))
-    found: list[tuple[int, DetachedEnd]] = []
+    found: list[tuple[tuple[bool, float, int], DetachedEnd]] = []
     for last in bones:
         before = last.parent
         if before is None or before.parent is None:
@@ -82,15 +88,17 @@ def detached_ends(armature: bpy.types.Object, clip: Clip) -> dict[str, DetachedE
         )
         for one in beside:
             heads = [pose[one.name].translation for pose in poses]
-            joint = _joint(last, one, _places(spaces, heads), _places(swaying, heads))
-            if joint is not None:
+            ending = _joint(last, one, _places(spaces, heads), _places(swaying, heads))
+            if ending is not None:
+                off, joint = ending
                 tip = _tip(last, children.get(last.name, ()), joint)
                 end = DetachedEnd(one.name, last.name, vector(joint), tip)
-                found.append((len(below[one.name]), end))
+                count = len(below[one.name])
+                found.append(((count == 0, round(off, 2), -count), end))
     ends: dict[str, DetachedEnd] = {}
     limbs = {end.limb for _, end in found}
-    # Of several, that which carries toes is the foot, and not its control.
-    for _, end in sorted(found, key=lambda pair: -pair[0]):
+    # Of several, the nearest one that carries toes is the foot, and not its control.
+    for _, end in sorted(found, key=lambda pair: pair[0]):
         is_taken = end.name in ends or end.limb in {other.limb for other in ends.values()}
         if not is_taken and limbs.isdisjoint({end.name, *below[end.name]}):  # It carries none.
             ends[end.name] = end
@@ -107,8 +115,10 @@ def _tip(last: bpy.types.Bone, children: Sequence[bpy.types.Bone], joint: Vector
 
 def _joint(
     last: bpy.types.Bone, end: bpy.types.Bone, places: Sequence[Vector], swaying: Sequence[Vector]
-) -> Vector | None:
+) -> tuple[float, Vector] | None:
     """Return where the last bone of a limb ends, in its rest space; None if not at a bone's head.
+
+    How far apart they are in a clip comes first, as a fraction of how far they move.
 
     Args:
         last: The last bone.
@@ -119,17 +129,26 @@ def _joint(
     size = (last.head_local - cast("bpy.types.Bone", last.parent).head_local).length
     if places:
         joint = _middle(places)
-        if not LENGTHS[0] * size <= joint.length <= LENGTHS[1] * size:
+        if size == 0.0 or not LENGTHS[0] * size <= joint.length <= LENGTHS[1] * size:
             return None
         limit = SAME_PLACE * joint.length
         middle = _middle(swaying)
-        if max((place - middle).length for place in swaying) > limit:
-            near = sum((place - joint).length <= limit for place in places)
-            return joint if near >= MOST * len(places) else None
+        sway = max((place - middle).length for place in swaying)
+        if sway > limit:
+            apart = sorted(_short_of(place, joint) for place in places)
+            worst = apart[ceil(MOST * len(apart)) - 1]
+            is_one = median(apart) <= limit and worst <= min(2.0 * limit, STAYS * sway)
+            return (worst / sway, joint) if is_one else None
     tail = last.matrix_local.inverted_safe() @ last.tail_local
     is_long = LENGTHS[0] * size <= tail.length <= LENGTHS[1] * size
     away = (last.tail_local - end.head_local).length
-    return tail if is_long and away <= SAME_PLACE * tail.length else None
+    return (0.0, tail) if is_long and away <= SAME_PLACE * tail.length else None
+
+
+def _short_of(place: Vector, joint: Vector) -> float:
+    """Return the distance of a place from the end of a bone, or from where it points to."""
+    along = place.dot(joint) / joint.length_squared
+    return (place - max(1.0, along) * joint).length
 
 
 def _places(spaces: Sequence[Matrix], heads: Sequence[Vector]) -> list[Vector]:

@@ -15,6 +15,8 @@ from fabrik_solver import (
     Posture,
     Stretch,
     Tip,
+    bone_frame,
+    frame_in,
     head_in_parent,
     point_in,
     pose_in_world,
@@ -164,7 +166,7 @@ class ChainUnit(Unit):
             world,
             aim.place,
             pole,
-            aim.axes,
+            aim.axes if chain.has_hand else None,
             chain.note or aim.note,
             self.read_motion(scene),
             None if source is None else source.start_pose(scene.time, len(chain.bones)),
@@ -417,15 +419,24 @@ def aim_of(scene: Snapshot, chain: ChainPlan) -> Aim:
     """
     if chain.target is None:
         return Aim(scene.world(chain.rig.object, chain.rig.uid)[1], None)
+    if chain.foot >= 0:
+        return _aim(chain, chain.target, _animated_foot(scene, chain))
     if chain.has_hand or chain.offset is not None:
-        return _aim(scene, chain, chain.target)
+        return _aim(chain, chain.target, scene.place(chain.target))
     return Aim(scene.point(chain.target), None)
 
 
-def _aim(scene: Snapshot, chain: ChainPlan, target: Point) -> Aim:
-    frame = scene.place(target)
+def _animated_foot(scene: Snapshot, chain: ChainPlan) -> Frame:
+    """Return where a foot that is its leg's target is animated, in world space."""
+    rig, foot = chain.rig, chain.foot
+    parent = WHOLE if rig.parents[foot] < 0 else scene.frame(rig, rig.parents[foot])
+    local = scene.poses[rig.uid].fk_local(foot)
+    return frame_in(scene.world(rig.object, rig.uid), bone_frame(rig.bone(foot), local, parent))
+
+
+def _aim(chain: ChainPlan, target: Point, frame: Frame) -> Aim:
     place = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
-    if not chain.has_hand:
+    if not chain.has_foot:
         return Aim(place, None)
     axes = orthonormalize(frame[0])
     if axes is None:

@@ -139,6 +139,10 @@ class SolvedPose:
         sx, sy, sz = channels.numbers(bone, "scale", 3)
         return Local(ORIGIN if bone in fk.rig.connected else (x, y, z), rotation, (sx, sy, sz))
 
+    def fk_local(self, bone: int) -> Local:
+        """Return the channels of the FK pose of a bone that a unit poses."""
+        return self.fk.posed(bone)
+
     def posed_local(self, bone: int) -> Local:
         """Return the local channels of a bone that a chain poses, as solved so far."""
         local = self.fk.posed(bone)

@@ -17,11 +17,11 @@ from fabrik_solver import (
     MemberOutcome,
     Posture,
     Pull,
+    RestBend,
     point_in,
     pose_body,
     seen_from,
 )
-from fabrik_solver.core.vectors import Vec
 
 from ..blender.errors import ProblemError, listed
 from ..blender.messages import msg
@@ -43,7 +43,7 @@ from .chain import (
 )
 from .solved_scene import SolvedPose, SolvedScene
 
-Bends = tuple[list[Vec | None], list[Vec | None]]
+Bends = tuple[list[RestBend | None], list[RestBend | None]]
 """The rest bend of a chain from each of its bones on, with and without its hand."""
 
 

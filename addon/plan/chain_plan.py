@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 import bpy
 from mathutils import Matrix
 
-from fabrik_solver import ChainInput, Frame, Local, Posture
+from fabrik_solver import ChainInput, Frame, Local, Posture, RestBend
 from fabrik_solver.core.vectors import (
     Mat3,
     Quat,
@@ -78,6 +78,10 @@ class Pose(Protocol):
 
     def local(self, bone: int) -> Local:
         """Return the evaluated local channels of a bone that no chain poses."""
+        ...
+
+    def fk_local(self, bone: int) -> Local:
+        """Return the channels of the FK pose of a bone that a unit poses."""
         ...
 
     def posed_local(self, bone: int) -> Local:
@@ -463,10 +467,12 @@ class ChainPlan(UnitPart):
         limb_bend: The ``rest_bend`` of the bones before the hand, if the tip is the hand's tail.
         offset: Frame of the tip in the target's space; None without Keep Offset.
         target: The target.
+        foot: The bone that is both the target and the foot of the chain, which then goes where the
+            chain's goal is; -1 if there is none.
         pole: The pole target, if there is one.
         target_tie: How the target belongs to a body that is lifted, if it does.
         pole_tie: The same for the pole.
-        rest_bend: Direction of the bend in rest pose, in the root bone's axes; None if straight.
+        rest_bend: How it bends where its pose does not tell; None if nothing else does.
         problem: Why the constraint is invalid; empty if it is valid.
         note: A note on a valid constraint.
         is_late: Whether the note says that it lags one update behind.
@@ -494,13 +500,14 @@ class ChainPlan(UnitPart):
     bones: list[int] = field(default_factory=list)
     tip_bone: int = -1
     has_hand: bool = False
-    limb_bend: Vec | None = None
+    limb_bend: RestBend | None = None
     offset: Frame | None = None
     target: Point | None = None
+    foot: int = -1
     pole: Point | None = None
     target_tie: Tie | None = None
     pole_tie: Tie | None = None
-    rest_bend: Vec | None = None
+    rest_bend: RestBend | None = None
     problem: str = ""
     note: str = ""
     is_late: bool = False
@@ -537,9 +544,21 @@ class ChainPlan(UnitPart):
         """Return whether something holds its target at a frame, so that nothing else places it."""
         return self.placed_share(time, 1.0) == 0.0
 
+    @property
+    def has_foot(self) -> bool:
+        """Whether its goal has an orientation: for its hand, or a foot that is its target."""
+        return self.has_hand or self.foot >= 0
+
+    def aimed_at(self) -> Point | None:
+        """Return what its goal is read from: its target, or what carries that if it is its foot."""
+        if self.foot < 0:
+            return self.target
+        parent = self.rig.parents[self.foot]
+        return Point(self.rig.object, self.rig, parent) if parent >= 0 else Point(self.rig.object)
+
     def needs(self) -> list[Point]:
         """Return the points whose transforms must be final before it is solved."""
-        points = (self.target, self.pole, *self.places)
+        points = (self.aimed_at(), self.pole, *self.places)
         return [point for point in points if point is not None]
 
     def release_root(self, instead: str) -> None:

@@ -95,7 +95,7 @@ def target_channels(chain: ChainPlan, distance: float, angle: float) -> list[Tar
     owner = owner_of(cast(Point, chain.target))
     locations = TargetChannel(owner, LOCATION, distance)
     return (
-        [locations, TargetChannel(owner, mode_of(owner), angle)] if chain.has_hand else [locations]
+        [locations, TargetChannel(owner, mode_of(owner), angle)] if chain.has_foot else [locations]
     )
 
 
@@ -231,7 +231,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         known: list[tuple[object, int]] = []
         for chain in self._chains(feet):
             target = cast(Point, chain.target)
-            refuse_unmovable(target, chain.has_hand)
+            refuse_unmovable(target, chain.has_foot)
             if (target.object, target.bone) in known:
                 raise ProblemError(
                     "Two feet have the same target “{target}”: give each foot its own target",
@@ -275,6 +275,10 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         depsgraph: Any = self.layer.depsgraph
         snapshot = solve_armatures(depsgraph, self.armatures)
         for chain, channels in zip(self._chains(self._feet), self._feet.values(), strict=True):
+            if chain.foot >= 0:  # It is there already.
+                for channel in channels:
+                    channel.sample_evaluated(depsgraph)
+                continue
             with target_at_goal(snapshot, chain):
                 for channel in channels:
                     channel.sample()

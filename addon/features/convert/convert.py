@@ -15,7 +15,7 @@ import bpy
 from mathutils import Quaternion, Vector
 
 from fabrik_solver import Chain
-from fabrik_solver.core.bend import bend_direction
+from fabrik_solver.core.vectors import unit
 
 from ...blender import animation
 from ...blender.access import pose_bones
@@ -233,8 +233,8 @@ def _native_link(bone: Any, con: Any, item: Any) -> Replacement:
         """Return the angle between the X axis and the direction of the pole, about the axis."""
         axis = Vector(chain.axis)
         # Native IK keeps the side to which a knee is bent, even if it is bent backward.
-        bend = bend_direction([joint.at() for joint in chain.start], chain.axis)
-        side = Vector(bend or side_of_bend(chain))
+        bend, _ = chain.own_bend(chain.start, chain.axis)
+        side = Vector(unit(bend) or side_of_bend(chain))
         up: Vector = Quaternion(axis, -angle) @ side
         aside = axis.cross(up)
         x, z = root.col[0].to_3d(), root.col[2].to_3d()

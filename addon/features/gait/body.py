@@ -27,6 +27,7 @@ from fabrik_solver.motion.stance import Lean, leaned
 
 from ...blender.rotation import LOCATION
 from ...blender.skeleton import Point, Skeleton
+from ...frame.carried_foot import carried_feet
 from ...plan.chain_plan import ChainPlan, Snapshot
 from ...plan.pre_pass import PrePassBone
 from ...plan.results import NOTHING, SolveResult
@@ -194,7 +195,7 @@ class WalkingSpine(WalkingBone):
         return SolveResult(inputs, self.bones, rotation, (), NOTHING, NOTHING)
 
 
-def bodies_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[WalkingBone]:
+def bodies_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[PrePassBone]:
     """Yield the bones that an armature's walks pose, and give their legs their goals."""
     for plan in resolve_gaits(rig, chains):
         if plan.problem:
@@ -204,6 +205,7 @@ def bodies_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[WalkingBon
             leg.chain.goal_source = FootGoal(sampler, number)
             leg.chain.is_timed = True
             leg.chain.watched += plan.ground.objects
+        yield from carried_feet(rig, [leg.chain for leg in plan.legs])
         if plan.leans:
             legs = [leg.chain for leg in plan.legs]
             yield WalkingBody(rig, plan.body, legs, sampler=sampler)

@@ -65,10 +65,12 @@ class _NewLeg(NamedTuple):
     Attributes:
         bones: The bones of the chain, root first.
         foot: The foot bone after them; -1 if the tail of the last one is on the ground.
+        constraint: The name of the constraint that reaches for the foot, if that is no child of it.
     """
 
     bones: list[int]
     foot: int = -1
+    constraint: str = ""
 
     @property
     def tip(self) -> int:
@@ -117,7 +119,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
     before, shown = len(fabrik.constraints), fabrik.active_index
     made: list[bpy.types.Object] = []
     try:
-        stand = stand_of(rig, character, body, legs)
+        stand = stand_of(rig, character, body, [(leg.bones, leg.foot) for leg in legs])
         names = [_constraint(armature, rig, leg, stand, made) for leg in legs]
         gait = _append_gait(armature, character, stand, rig.names[body] if body >= 0 else "")
         floor = _floor(rig, character, legs, stand)
@@ -208,22 +210,26 @@ def _recognized(rig: Skeleton) -> tuple[Character, list[_NewLeg]]:
     """Return the character of an armature, and its legs if it stands upright in the world.
 
     Raises:
-        ProblemError: If its feet are no children of its legs.
+        ProblemError: If its feet are no children of its legs, and these do not reach for them.
     """
     character = character_of(rig.object)
     names = character.names
     legs_found = [limb for limb in character.anatomy.limbs if limb.kind == "LEG"]
     feet = {names[limb.end] for limb in legs_found if limb.end >= 0}
-    if detached := [name for name in character.detached if name in feet]:
+    items = settings(rig.object).constraints
+    reaching = {item.subtarget: item.name for item in items if item.target == rig.object}
+    detached = [name for name in character.detached if name in feet]
+    if missing := [name for name in detached if name not in reaching]:
         raise ProblemError(
-            "{feet} are no children of their legs and would stay behind: make them children in "
-            "Edit Mode before a walk is added",
-            feet=listed(detached),
+            "{feet} are no children of their legs and would stay behind: use Set Up Character or "
+            "Add IK Limb before a walk is added, so that the legs reach for them",
+            feet=listed(missing),
         )
     legs = [
         _NewLeg(
             [rig.index[names[bone]] for bone in limb.bones],
             rig.index[names[limb.end]] if limb.end >= 0 else -1,
+            reaching[names[limb.end]] if limb.end >= 0 and names[limb.end] in detached else "",
         )
         for limb in legs_found
     ]
@@ -283,6 +289,8 @@ def _constraint(
     made: list[bpy.types.Object],
 ) -> str:
     """Return the name of the constraint of a leg, which is added if there is none."""
+    if leg.constraint:
+        return leg.constraint
     ends = {rig.names[bone] for bone in (leg.tip, leg.bones[-1])}
     for item in settings(armature).constraints:
         if item.bone in ends and kind_of(item.solver).reaches:

@@ -35,6 +35,7 @@ from ...blender.errors import ProblemError
 from ...blender.listeners import on_invalidate
 from ...blender.rays import Ground, Source, ground_of
 from ...blender.skeleton import Skeleton, matrix3, vector
+from ...frame.carried_foot import find_foot
 from ...plan.chain_plan import ChainPlan
 from ...plan.deferred import write_later
 from ...plan.resolving import bone_index
@@ -354,6 +355,7 @@ def _leg_chain(plan: GaitPlan, leg: FabrikGaitLeg, chains: Sequence[ChainPlan]) 
         raise ProblemError(
             "The leg “{name}” cannot be solved. {problem}", name=name, problem=chain.problem
         )
+    find_foot(chain)
     if chain.goal_source is not None:
         raise ProblemError(
             "“{name}” is already driven by On the Ground: disable it, or remove the leg", name=name
@@ -404,6 +406,6 @@ def _joints(plan: GaitPlan, chain: ChainPlan) -> list[Vec]:
 
 
 def _foot_axes(plan: GaitPlan, chain: ChainPlan) -> Mat3 | None:
-    if not chain.has_hand:
+    if not chain.has_foot:
         return None
-    return matrix3(plan.at_rest(chain.bones[-1]))
+    return matrix3(plan.at_rest(chain.foot if chain.foot >= 0 else chain.bones[-1]))

@@ -226,7 +226,9 @@ def _carried(snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
     for bone in bones:
         frame = bone_frame(rig.bone(bone), pose.posed_local(bone), frame)
     place = point_in(world, point_in(frame, tip_of(chain, pose)))
-    axes = None if aim.axes is None else orthonormalize(mat_product(world[0], frame[0]))
+    axes = aim.axes
+    if axes is not None and chain.foot < 0:
+        axes = orthonormalize(mat_product(world[0], frame[0]))
     return Aim(place, axes, aim.note)
 
 

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import bpy
 
@@ -14,10 +14,10 @@ from fabrik_solver import Frame, point_in
 from fabrik_solver.core.vectors import ORIGIN, Vec, add, length, sub
 from fabrik_solver.motion.contacts import Thresholds, floor_level
 
-from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
 from ...blender.skeleton import matrix_frame
+from ...frame.carried_foot import find_foot
 from ...plan import planner
 from ...plan.chain_plan import Aim, ChainPlan, Snapshot
 from ...settings.properties import FabrikConstraint, ends_of, settings
@@ -272,28 +272,11 @@ def _inner(chain: ChainPlan, stances: Stances) -> float:
     return max(0.0, share) * stances.clip.contact_track.track.leg
 
 
-def _refuse_detached(chain: ChainPlan) -> None:
-    """Refuse a leg that ends at a bone added for a foot that is no child of it, but its target.
-
-    Raises:
-        ProblemError: If the foot would stay behind.
-    """
-    target = chain.target
-    if target is None or target.object != chain.rig.object or chain.tip_bone < 0:
-        return
-    if target.bone >= 0 and cast(Any, chain.rig.rest(chain.tip_bone)).fabrik_is_control:
-        raise ProblemError(
-            "“{bone}” is no child of the leg and would stay behind: make it a child in Edit Mode, "
-            "and add IK to the leg again, for On the Ground",
-            bone=chain.rig.names[target.bone],
-        )
-
-
 def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
     """Put the goal of a chain on the ground, if that is enabled.
 
     Raises:
-        ProblemError: If there is no ground, or the foot is no child of the leg.
+        ProblemError: If there is no ground, or the foot is no child of the leg and cannot move.
     """
     if not item.is_property_set("ground"):
         return  # Reading it would store it (see `pointed`).
@@ -301,7 +284,7 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
     if not given.use:
         return
     check_choices(given)
-    _refuse_detached(chain)
+    find_foot(chain)
     source = cast(Source, given.source)
     ground = ground_of(
         source, given.object, given.collection, chain.rig.object, ends_of(chain.rig.object)

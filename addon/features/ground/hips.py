@@ -102,7 +102,7 @@ class Hip(PrePassBone):
 
     def needs(self) -> list[Point]:
         """Return the targets of its legs."""
-        return [leg.target for leg in self.chains if leg.target is not None]
+        return [point for leg in self.chains if (point := leg.aimed_at()) is not None]
 
     def read(self, snapshot: Snapshot) -> HipInput | None:
         """Return its translation, None if it stays."""

@@ -96,14 +96,13 @@ def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> RestFoot:
         up: The unit vector up, in world space.
     """
     scale = sum(map(length, mat_columns(world))) / 3.0
-    rig = chain.rig
-    foot = chain.tip_bone if chain.tip_bone >= 0 else chain.bones[-1]
+    rig, foot = chain.rig, _foot(chain)
     up_rest = unit(inverse_apply(world, up)) or (0.0, 0.0, 1.0)
     axes, head = matrix_frame(rig.rest(foot).matrix_local)
     end = ORIGIN
     if chain.has_hand and chain.tip_bone < 0:
         end = (0.0, -rig.bone(foot).length, 0.0)
-    elif chain.has_hand:
+    elif chain.has_foot:
         toes = [rig.bone(toe).head for toe in rig.children[foot]]
         toes = [toe for toe in toes if 0.0 < length(toe) * scale < LONGEST_FOOT * leg]
         tail = (0.0, rig.bone(foot).length, 0.0)
@@ -113,7 +112,7 @@ def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> RestFoot:
     if length(end) * scale >= LONGEST_FOOT * leg:
         end = ORIGIN
     goal = head
-    if chain.tip_bone < 0:
+    if chain.tip_bone < 0 and chain.foot < 0:
         goal = add(head, mat_apply(axes, (0.0, rig.bone(foot).length, 0.0)))
     floor = _rest_floor(chain, foot, up_rest, leg / scale if scale > 0.0 else leg)
     goal_rest = max(0.0, scale * (dot(goal, up_rest) - floor))
@@ -125,8 +124,14 @@ def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> RestFoot:
 
 def has_toes(chain: ChainPlan) -> bool:
     """Return whether a foot carries bones, which begin at the joint above its ball as toes do."""
-    foot = chain.tip_bone if chain.tip_bone >= 0 else chain.bones[-1]
-    return chain.has_hand and bool(chain.rig.children[foot])
+    return chain.has_foot and bool(chain.rig.children[_foot(chain)])
+
+
+def _foot(chain: ChainPlan) -> int:
+    """Return the bone that stands: the foot of a leg, or its last bone."""
+    if chain.foot >= 0:
+        return chain.foot
+    return chain.tip_bone if chain.tip_bone >= 0 else chain.bones[-1]
 
 
 def flexion_of(snapshot: SolvedScene, chain: ChainPlan) -> Vec:

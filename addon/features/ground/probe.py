@@ -135,7 +135,7 @@ def probe_of(
         given.ray_above,
         given.ray_below,
         given.max_angle,
-        chain.has_hand,
+        chain.has_foot,
         given.offset,
         given.lift_only,
     )

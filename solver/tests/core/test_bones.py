@@ -31,6 +31,7 @@ from fabrik_solver import (
     Goal,
     Local,
     Posture,
+    RestBend,
     bone_frame,
     chain_frames,
     head_in_parent,
@@ -66,7 +67,7 @@ solvers = pytest.mark.parametrize("solver", SOLVERS)
 
 
 def given(rig: Rig, parent: Frame = WHOLE, rest_bend: Vec | None = None) -> ChainInput:
-    return ChainInput(*rig, tip_of(rig), parent, rest_bend)
+    return ChainInput(*rig, tip_of(rig), parent, None if rest_bend is None else RestBend(rest_bend))
 
 
 def posed(

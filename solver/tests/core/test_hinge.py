@@ -20,6 +20,7 @@ from fabrik_solver import (
     Goal,
     Local,
     Posture,
+    RestBend,
     Stretch,
     chain_frames,
     pose_chain,
@@ -347,7 +348,7 @@ def backward_leg(degrees: float) -> ChainInput:
     ]
     knee = quat_about(NORMAL, rest - math.radians(degrees))
     channels = [Local(), Local((0.0, 0.0, 0.0), knee)]
-    return ChainInput(bones, channels, Y, WHOLE, (0.0, 0.0, 1.0))
+    return ChainInput(bones, channels, Y, WHOLE, RestBend((0.0, 0.0, 1.0)))
 
 
 @pytest.mark.parametrize("backward", [0.01, 1.0, 3.0, 8.0])

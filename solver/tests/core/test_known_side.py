@@ -165,3 +165,77 @@ def test_a_knee_with_a_hint_that_goes_around_its_line_never_jumps(weight: float)
         knees.append((x, y, z))
     step = 0.012 * radians(2.0)
     assert max(dist(a, b) for a, b in pairwise(knees)) < 5.0 * step
+
+
+def hind_leg(stifle: float, hock: float, side: float = 0.0) -> Chain:
+    """A hind leg of length 2.8, whose stifle bends forward and whose hock bends back.
+
+    Args:
+        stifle: By how much the former is flexed, in degrees.
+        hock: The same for the latter.
+        side: How far the whole leg is turned about its line, in degrees.
+    """
+    joints, angle = [(0.0, 0.0)], 0.0
+    for size, bend in ((1.0, stifle), (1.0, -hock), (0.8, 0.0)):
+        y, z = joints[-1]
+        joints.append((y - size * sin(angle), z - size * cos(angle)))
+        angle -= radians(bend)
+    y, z = joints[-1]
+    upright, far, about = atan2(y, -z), dist((0.0, 0.0), (y, z)), radians(side)
+    turned = [
+        (y * cos(upright) + z * sin(upright), z * cos(upright) - y * sin(upright))
+        for y, z in joints
+    ]
+    assert turned[-1] == pytest.approx((0.0, -far), abs=1e-12)
+    points = [(-y * sin(about), y * cos(about), z) for y, z in turned]
+    return Chain(tuple(points), (0.0, 1.0, 0.0), is_sure=True, folds=(-1, 1))
+
+
+@pytest.mark.parametrize("pole", [None, (0.0, 4.0, -1.0)])
+@pytest.mark.parametrize("solver", ["FABRIK", "CCD"])
+@pytest.mark.parametrize("hock", [40.0, 60.0, 80.0])
+@pytest.mark.parametrize("stifle", [10.0, 25.0, 40.0, 55.0, 70.0])
+def test_a_hind_leg_stays_in_its_plane(
+    stifle: float, hock: float, solver: str, pole: Vec | None
+) -> None:
+    """Which of its joints is farther from its line changes as it folds, and is not its side."""
+    chain = hind_leg(stifle, hock)
+    x, y, z = chain.joints[-1]
+    for reach in (1.0, 0.97, 0.9, 0.8):
+        joints = solve(chain, Goal((x, y, reach * z), pole), solver).joints
+        assert max(abs(joint[0]) for joint in joints) < 1e-6
+        assert joints[1][1] < joints[2][1]
+
+
+@pytest.mark.parametrize("stifle", [10.0, 25.0, 40.0, 55.0, 70.0])
+def test_a_hind_leg_faces_its_pole_with_the_same_joint(stifle: float) -> None:
+    """It is turned aside by 30°, and its pole turns it back, whichever joint is farther out."""
+    chain = hind_leg(stifle, 50.0, side=30.0)
+    target = tuple(0.9 * number for number in chain.joints[-1])
+    joints = solve(chain, Goal(target, (0.0, 4.0, -1.0)), "FABRIK").joints
+    assert max(abs(joint[0]) for joint in joints) < 1e-6
+    assert joints[1][1] < joints[2][1]
+
+
+@pytest.mark.parametrize("solver", ["FABRIK", "CCD"])
+@pytest.mark.parametrize("folds", [(-1, 1), (1, -1)])
+@pytest.mark.parametrize("reach", [0.95, 0.8, 0.5])
+@pytest.mark.parametrize("aside", [0.0, 1e-4])
+def test_a_straight_hind_leg_folds_as_its_joints_flex(
+    folds: tuple[int, int], reach: float, aside: float, solver: str
+) -> None:
+    """Whichever joint is the one that bends with the leg."""
+    points = (ORIGIN, (0.0, aside, -1.0), (0.0, 0.0, -2.0), (0.0, 0.0, -2.8))
+    chain = Chain(points, FORWARD, is_sure=True, folds=folds)
+    solution = solve(chain, Goal((0.0, 0.0, -2.8 * reach)), solver)
+    assert solution.state == "REACHED"
+    bones = [(b[1] - a[1], b[2] - a[2]) for a, b in pairwise(solution.joints)]
+    turns = [a[0] * b[1] - a[1] * b[0] for a, b in pairwise(bones)]
+    # A knee in front of its leg turns the shank about +X to the back.
+    assert [round(turn / abs(turn)) for turn in turns] == list(folds)
+    assert max(abs(joint[0]) for joint in solution.joints) < 1e-6
+
+
+def test_a_limb_that_bends_to_both_sides_names_all_its_joints() -> None:
+    with pytest.raises(ValueError, match="a fold for each inner joint"):
+        Chain((ORIGIN, (0.0, 0.0, 1.0), (0.0, 1.0, 1.0)), FORWARD, folds=(1, -1))

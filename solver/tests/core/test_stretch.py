@@ -29,6 +29,7 @@ from fabrik_solver import (
     Hinge,
     Local,
     Posture,
+    RestBend,
     Stretch,
     chain_frames,
     pose_chain,
@@ -347,7 +348,7 @@ def test_a_carried_chain_is_that_of_its_new_parent(mode: str) -> None:
         rig = random_rig(rng, 4, mode, scale=1.2)
         limits: list[Limit | None] = [None, Hinge((1.0, 0.0, 0.0), (-0.1, 1.5)), None, None]
         stiffness = [0.0, 0.2, 0.0, 0.0]
-        rest = tip_of(rig), WHOLE, (1.0, 0.0, 0.0), limits, stiffness
+        rest = tip_of(rig), WHOLE, RestBend((1.0, 0.0, 0.0)), limits, stiffness
         there = ChainInput(*rig, rest[0], PARENT, *rest[2:], bias=bias)
         carried = ChainInput(*rig, *rest, bias=bias).carried(PARENT)
         assert (carried.parent, carried.joints) == (PARENT, there.joints)

@@ -234,7 +234,7 @@ def test_two_hands_that_one_bone_carries_each_are_no_figure() -> None:
     for side, sign in (("L", 1), ("R", -1)):
         start = len(bones)
         bones.append(RestBone(f"arm.{side}", 0, (0.3 * sign, 0.4, 1.0), (0.3 * sign, 0.1, 1.0)))
-        for name, parent, (x, y, z), _, _ in one:
+        for name, parent, (x, y, z), *_ in one:
             head = (sign * x, y, z)
             bones.append(RestBone(f"{name}.{side}", start + parent + 1, head, add(head, UP)))
     found = recognize(bones)

@@ -276,11 +276,141 @@ def test_it_is_said_where_a_foot_would_stay_behind() -> None:
     refuses(bpy.ops.fabrik.drag, "Add IK Limb", bone="foot.L", value=(0, 0, 0.1), whole_body=True)
     refuses(bpy.ops.fabrik.gait_add, "no children of their legs")
     bpy.ops.fabrik.limb_add()
-    update()
+    rig.pose.bones["foot.L"].constraints.new("COPY_ROTATION").target = rig
+    _stand_on(rig, 0.0)
     (item,) = rig.fabrik.constraints
-    floor = bpy.data.objects.new("Floor", bpy.data.meshes.new("Floor"))
-    bpy.context.scene.collection.objects.link(floor)
-    item.ground.object = floor
-    item.ground.use = True
-    update()
     assert item.state == "INVALID" and "no child of the leg" in item.message
+
+
+def _stand_on(rig: Any, height: float) -> None:
+    """Put the legs on a floor above that of the animation, and simulate."""
+    mesh = bpy.data.meshes.new("Floor")
+    corners = [(x, y, height) for x, y in ((-9, -9), (9, -9), (9, 9), (-9, 9))]
+    mesh.from_pydata(corners, [], [(0, 1, 2, 3)])
+    floor = bpy.data.objects.new("Floor", mesh)
+    bpy.context.scene.collection.objects.link(floor)
+    for item in rig.fabrik.constraints:
+        if item.subtarget in LEGS:
+            item.ground.object, item.ground.use = floor, True
+            item.ground.use_floor = True
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 25
+    update()
+    bpy.ops.fabrik.simulate()
+    update()
+
+
+def _gaps(rig: Any, frames: Any = FRAMES) -> list[float]:
+    """Return how far each leg ends from its foot, in metres."""
+    places = shown(rig, frames)
+    ends = {item.subtarget: item.bone for item in rig.fabrik.constraints if item.subtarget in LEGS}
+    assert ends
+    return [
+        (places[frame, end].translation - places[frame, foot].translation).length
+        for frame in frames
+        for foot, end in ends.items()
+    ]
+
+
+RISE = 0.1
+
+
+@pytest.fixture
+def raised() -> tuple[Any, dict[tuple[int, str], Matrix]]:
+    """A figure that is set up, on a floor that is higher than its own; and how it was animated."""
+    rig = make_detached()
+    before = shown(rig)
+    activate(rig)
+    bpy.ops.fabrik.character_recognize()
+    bpy.ops.fabrik.character_set_up()
+    _stand_on(rig, RISE)
+    return rig, before
+
+
+def test_a_foot_goes_to_the_ground_with_its_leg(raised: Any) -> None:
+    rig, before = raised
+    after, turn = shown(rig), rig.matrix_world.to_quaternion()
+    for (frame, bone), place in before.items():
+        if bone.startswith(("foot", "toe", "hips", "shin")):
+            rise = after[frame, bone].translation - place.translation
+            assert (rise - Vector((0.0, 0.0, RISE))).length < 2e-3, (frame, bone)
+    assert max(_gaps(rig)) < 1e-5
+    # It keeps its keys, and goes back.
+    keys = _foot_keys(rig)
+    for item in rig.fabrik.constraints:
+        item.ground.use = False
+    update()
+    assert apart(before, shown(rig)) < 1e-3 and _foot_keys(rig) == keys and turn
+
+
+@pytest.mark.parametrize("influence", [0.0, 0.5])
+def test_a_foot_goes_as_far_as_its_leg_has_influence(raised: Any, influence: float) -> None:
+    rig, before = raised
+    for item in rig.fabrik.constraints:
+        if item.subtarget in LEGS:
+            item.influence = influence
+    update()
+    after = shown(rig, [9])
+    for foot in LEGS:
+        rise = after[9, foot].translation.z - before[9, foot].translation.z
+        assert rise == pytest.approx(influence * RISE, abs=2e-3)
+
+
+def test_feet_and_legs_are_baked_from_the_ground_alike(raised: Any) -> None:
+    rig, _ = raised
+    live = shown(rig)
+    assert bpy.ops.fabrik.ground_bake(frame_start=1, frame_end=25) == {"FINISHED"}
+    assert not any(item.ground.use for item in rig.fabrik.constraints)
+    assert apart(live, shown(rig)) < 5e-3
+    assert max(_gaps(rig)) < 1e-4
+
+
+def test_a_walk_takes_feet_along_that_legs_reach_for() -> None:
+    rig = make_detached(is_keyed=False, has_tails=True)
+    for foot in LEGS:
+        click_bones(rig, foot)
+        assert bpy.ops.fabrik.limb_add() == {"FINISHED"}
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    assert {leg.constraint for leg in rig.fabrik.gaits[0].legs} == set(LEGS)
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 61
+    rig.keyframe_insert("location", frame=1)
+    rig.location = rig.matrix_world.to_3x3() @ Vector((0.0, -2.0, 0.0))
+    rig.keyframe_insert("location", frame=61)
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    places = shown(rig, range(1, 62, 3))
+    ends = {item.subtarget: item.bone for item in rig.fabrik.constraints}
+    for foot, last in ends.items():
+        heights = [places[frame, foot].translation.z for frame in range(1, 62, 3)]
+        assert max(heights) - min(heights) > 0.03  # It steps.
+        for frame in range(1, 62, 3):
+            go(frame)
+            posed = evaluated(rig).pose.bones
+            assert (posed[last].tail - posed[foot].head).length < 1e-4
+
+
+def test_a_foot_may_have_the_name_of_a_control() -> None:
+    """As that which IK reached for before it was baked."""
+    rig = make_detached()
+    for side in "LR":
+        rig.data.bones[f"foot.{side}"].name = f"IK foot.{side}"
+    assert limbs(rig).items() >= {f"IK {foot}": leg for foot, leg in LEGS.items()}.items()
+
+
+def test_a_foot_beyond_the_reach_of_its_leg_is_found_all_the_same() -> None:
+    """Baked IK pointed straight at it there."""
+    rig = make_detached()
+    for frame in (7, 13, 19, 25):  # Of the nine that are looked at.
+        go(frame)
+        for side in "LR":
+            shin, foot = rig.pose.bones[f"shin.{side}"], rig.pose.bones[f"foot.{side}"]
+            foot.matrix = Matrix.Translation(0.4 * (foot.head - shin.head)) @ foot.matrix
+            foot.keyframe_insert("location", frame=frame)
+    assert limbs(rig).items() >= LEGS.items()
+
+
+def test_a_foot_on_the_ground_is_where_it_is_whichever_way_a_frame_is_reached(raised: Any) -> None:
+    rig, _ = raised
+    played = shown(rig, range(1, 26))
+    for before, frame in ((25, 9), (2, 9), (17, 18), (18, 17), (1, 25)):
+        go(before)
+        jumped = shown(rig, [frame])
+        assert all(played[key] == place for key, place in jumped.items())

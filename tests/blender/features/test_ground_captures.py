@@ -806,16 +806,67 @@ def test_each_paw_of_a_cycle_stands_though_the_tails_of_its_bones_are_guessed(
 def test_an_animal_whose_feet_are_not_part_of_its_legs_does_not_sink_into_its_floor(
     file: str, name: str, body: str, empty_file: None
 ) -> None:
-    """Its feet follow controls, so that its legs end in the air, which is not where it stands."""
+    """They are the targets of its legs, and go along with these."""
     rig = run_of(file, name, 30)
-    legs = [bone.name for bone in rig.pose.bones if "Leg" in bone.name]
     assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
     before = toes_at(rig, (body,), frames_of(rig))[body]
     floor = plane(size=100.0)
-    for item in rig.fabrik.constraints:
-        if item.bone in legs and item.bone.startswith(("Back", "FrontLower")):
-            item.ground.object, item.ground.use = floor, True
+    legs = [item for item in rig.fabrik.constraints if item.subtarget.startswith(("IK", "BackF"))]
+    assert len(legs) in (2, 4)
+    for item in legs:
+        item.ground.object, item.ground.use = floor, True
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
     after = toes_at(rig, (body,), frames_of(rig))[body]
     high = min(place.z for place in before)
     assert max(abs((old - new).z) for old, new in zip(before, after, strict=True)) < 0.01 * high
+
+
+HIND_LEGS = {
+    "Fox.glb": (
+        "Walk",
+        ("b_LeftLeg01_015", "b_LeftLeg02_016", "b_LeftFoot01_017", "b_LeftFoot02_018"),
+        ("b_RightLeg01_019", "b_RightLeg02_020", "b_RightFoot01_021", "b_RightFoot02_022"),
+    ),
+    "m2m_quad-creature-animations.glb": (
+        "Walk",
+        ("Back_Leg_Upper.L", "Back_Leg_Lower.L", "Back_Foot.L", "Back_Toes.L"),
+        ("Back_Leg_Upper.R", "Back_Leg_Lower.R", "Back_Foot.R", "Back_Toes.R"),
+    ),
+}
+
+
+@pytest.mark.parametrize("slope", [0.27, -0.27])
+@pytest.mark.parametrize("file", HIND_LEGS)
+def test_hind_legs_of_animals_stay_in_the_plane_in_which_they_walk(
+    file: str, slope: float, empty_file: None
+) -> None:
+    """Their stifle and hock are on both sides of the line from hip to paw, and take turns."""
+    name, *legs = HIND_LEGS[file]
+    rig = run_of(file, name, 30)
+    joints = tuple(joint for leg in legs for joint in leg)
+    before = toes_at(rig, joints, frames_of(rig))
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    size = (before[legs[0][0]][0] - before[legs[0][-1]][0]).length
+    tilted = plane(size=20.0 * size)
+    tilted.rotation_euler.x = atan(slope)
+    for item in rig.fabrik.constraints:
+        if item.bone in {leg[-1] for leg in legs}:
+            item.ground.object, item.ground.use = tilted, True
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    after = toes_at(rig, joints, frames_of(rig))
+    for leg in legs:
+        assert max(normal_turns(before, after, leg)) < radians(5.0), leg
+
+
+def normal_turns(
+    before: dict[str, list[Vector]], after: dict[str, list[Vector]], leg: tuple[str, ...]
+) -> list[float]:
+    """Return by which angle the plane of a hock is another one, at each frame."""
+    planes = [
+        [
+            (hock - knee).cross(paw - hock).normalized()
+            for knee, hock, paw in zip(*(places[bone] for bone in leg[1:]), strict=True)
+        ]
+        for places in (before, after)
+    ]
+    return [old.angle(new) for old, new in zip(*planes, strict=True)]

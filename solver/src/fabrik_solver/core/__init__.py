@@ -4,6 +4,7 @@ Nothing in this package imports bpy, mathutils or numpy, so it runs, is tested a
 without Blender.
 """
 
+from .bend import RestBend
 from .body import BodyInput, BodyPosture, Member, MemberOutcome, Pull, pose_body
 from .bones import (
     Bone,
@@ -56,6 +57,7 @@ __all__ = [
     "Placed",
     "Posture",
     "Pull",
+    "RestBend",
     "Solution",
     "State",
     "Stretch",

@@ -1,5 +1,6 @@
-"""The chain as an arc: the same angle at all its joints."""
+"""The chain as an arc, or a zigzag: the same angle at all its joints."""
 
+from collections.abc import Sequence
 from math import cos, fsum, hypot, pi, sin, sqrt
 from typing import Final
 
@@ -8,10 +9,26 @@ from .vectors import Vec, add, scaled
 CLOSED: Final = 1e-6
 """Ends nearer than this close to a ring, which has no chord."""
 
+STEPS: Final = 32
+"""The number of angles up to half a turn between which that of a zigzag is looked for."""
 
-def arc(lengths: list[float], axis: Vec, side: Vec, chord: float) -> list[Vec]:
-    """Return the chain with the same angle at all joints, its ends ``chord`` apart."""
-    flat = _flat_arc(lengths, _arc_angle(lengths, chord))
+
+def arc(
+    lengths: list[float], axis: Vec, side: Vec, chord: float, folds: Sequence[int] = ()
+) -> list[Vec]:
+    """Return the chain with the same angle at all joints, its ends ``chord`` apart.
+
+    Args:
+        lengths: Those of its bones.
+        axis: The unit vector from the root to the tip.
+        side: The unit vector of the side to which it bends.
+        chord: The distance.
+        folds: The joints that flex the other way, if any do (see `RestBend`).
+    """
+    if folds:
+        flat = _flat_arc(lengths, _zigzag_angle(lengths, chord, folds), folds)
+    else:
+        flat = _flat_arc(lengths, _arc_angle(lengths, chord))
     tip_x, tip_y = flat[-1]
     span = hypot(tip_x, tip_y)
     if span > CLOSED:
@@ -23,15 +40,37 @@ def arc(lengths: list[float], axis: Vec, side: Vec, chord: float) -> list[Vec]:
     return [add(scaled(axis, x * ux + y * uy), scaled(side, y * ux - x * uy)) for x, y in flat]
 
 
-def _flat_arc(lengths: list[float], angle: float) -> list[tuple[float, float]]:
+def _flat_arc(
+    lengths: list[float], angle: float, folds: Sequence[int] = ()
+) -> list[tuple[float, float]]:
     x = y = heading = 0.0
     joints = [(x, y)]
-    for size in lengths:
+    for i, size in enumerate(lengths):
         x += size * cos(heading)
         y += size * sin(heading)
         joints.append((x, y))
-        heading -= angle
+        heading -= angle * folds[i] if i < len(folds) else angle
     return joints
+
+
+def _zigzag_angle(lengths: list[float], chord: float, folds: Sequence[int]) -> float:
+    """Return the least angle at each joint that leaves the ends ``chord`` apart, or the nearest."""
+    high, nearest = 0.0, fsum(lengths)
+    for step in range(1, STEPS + 1):
+        angle = pi * step / STEPS
+        span = hypot(*_flat_arc(lengths, angle, folds)[-1])
+        if span < nearest:
+            high, nearest = angle, span
+        if span <= chord:
+            break
+    low = max(0.0, high - pi / STEPS)
+    for _ in range(50 if nearest <= chord else 0):
+        middle = 0.5 * (low + high)
+        if hypot(*_flat_arc(lengths, middle, folds)[-1]) > chord:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def _arc_angle(lengths: list[float], chord: float) -> float:

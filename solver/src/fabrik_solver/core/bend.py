@@ -6,7 +6,7 @@ All positions are relative to the root, in lengths of the chain.
 from collections.abc import Sequence
 from itertools import pairwise
 from math import atan2, cos, sin, sqrt
-from typing import Final
+from typing import Final, NamedTuple
 
 from .arc import arc
 from .joint import Joint, copied, points_of, sizes_of
@@ -82,6 +82,20 @@ PAST: Final = 1.0
 """The most, in radians, by which the chain aims past a pole that has lost weight."""
 
 
+class RestBend(NamedTuple):
+    """How a limb bends, as its rest pose or all frames of its clip tell.
+
+    Attributes:
+        side: The unit vector of the side to which it bends, in the root bone's own axes.
+        folds: For each joint between root and tip 1 if it flexes as the limb does, -1 if the other
+            way, as the hock of a hind leg and its stifle, and 0 if nothing tells. Empty for one
+            that bends one way.
+    """
+
+    side: Vec
+    folds: tuple[int, ...] = ()
+
+
 def chain_axis(joints: Sequence[Vec]) -> Vec:
     """Return the direction from the root to the tip, or of the first bone that has one."""
     axis = unit(sub(joints[-1], joints[0]))
@@ -126,33 +140,63 @@ def bend_of(joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
     return (scaled(total, 1.0 / spread) if spread > 0.0 else ORIGIN), spread
 
 
-def straight_bend(axes: Sequence[Mat3], rest_bend: Vec | None) -> Vec:
+def folded_bend(joints: Sequence[Vec], axis: Vec, folds: Sequence[int]) -> Vec:
+    """Return the side to which a limb bends whose joints flex in opposite directions.
+
+    The joints of a hind leg are on both sides of the axis. Which of them is farther from it changes
+    as the leg folds, although each goes on flexing as it does. So its plane tells the side, turned
+    as its joints flex. The length of the vector is the share of their bending that does not cancel
+    out, as that of one which is bent against its own direction does.
+
+    Args:
+        joints: From the root to the tip.
+        axis: The direction from the one to the other.
+        folds: How its joints flex (see `RestBend`).
+    """
+    normal, total = ORIGIN, 0.0
+    for i, fold in enumerate(folds):
+        bent = cross(sub(joints[i + 1], joints[i]), sub(joints[i + 2], joints[i + 1]))
+        if fold != 0:
+            normal = add(normal, scaled(bent, float(fold)))
+            total += length(bent)
+    return scaled(cross(axis, normal), 1.0 / total) if total > 0.0 else ORIGIN
+
+
+def straight_bend(axes: Sequence[Mat3], rest_bend: RestBend | None) -> Vec:
     """Return the side to which a straight chain bends.
 
     Args:
         axes: The axes of the posed bones, root first.
-        rest_bend: The side to which it bends at rest, in the root bone's own axes. None takes the
-            Z axes of the bones after it, so that these bend about their X axes.
+        rest_bend: How it bends at rest. None takes the Z axes of the bones after the first one, so
+            that these bend about their X axes.
     """
     if rest_bend is not None:
-        return mat_apply(axes[0], rest_bend)
+        return mat_apply(axes[0], rest_bend.side)
     bend = scaled(mat_apply(axes[0], Z_AXIS), ROOT_COUNTS)
     for i in range(1, len(axes)):
         bend = add(bend, mat_apply(axes[i], Z_AXIS))
     return bend
 
 
-def bow(joints: list[Joint], axis: Vec, keep: float, target: Vec, side: Vec) -> None:
+def bow(
+    joints: list[Joint],
+    axis: Vec,
+    keep: float,
+    target: Vec,
+    side: Vec,
+    folds: Sequence[int] = (),
+) -> None:
     """Bend a straight chain to a side, keeping a share of its input pose from 0 to 1.
 
     No iteration can bend a straight chain whose target is on its axis, and near the axis rounding
     would choose the side. A straight chain therefore starts as an arc of equal bends to ``side``,
-    with the target's distance for chord. The less straight the chain, and the nearer the target to
-    its tip, the more of the input pose is kept, so that the solution is continuous.
+    or as a zigzag if its joints fold both ways, with the target's distance for chord. The less
+    straight the chain, and the nearer the target to its tip, the more of the input pose is kept, so
+    that the solution is continuous.
     """
     if keep >= 1.0:
         return
-    on_arc = arc(sizes_of(joints), axis, side, length(target))
+    on_arc = arc(sizes_of(joints), axis, side, length(target), folds)
     for i, joint in enumerate(joints):
         joint.move(mix(on_arc[i], joint.at(), keep))
     set_lengths(joints)

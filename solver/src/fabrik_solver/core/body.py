@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import inf, sqrt
 from typing import final
 
-from .bend import straight_bend
+from .bend import RestBend, straight_bend
 from .block_solver import Effector
 from .bones import Bone, Local, head_in_parent, inherited_axes, moved_location, turned_axes
 from .chain import Goal, State, in_space
@@ -55,16 +55,16 @@ class Member:
     __slots__ = ("bones", "has_hand", "limb_bends", "rest_bends", "tip")
     bones: list[int]
     tip: Vec
-    rest_bends: Sequence[Vec | None]
+    rest_bends: Sequence[RestBend | None]
     has_hand: bool
-    limb_bends: Sequence[Vec | None]
+    limb_bends: Sequence[RestBend | None]
 
     def __init__(
         self,
         bones: list[int],
         tip: Vec,
-        rest_bends: Sequence[Vec | None],
-        limb_bends: Sequence[Vec | None] = (),
+        rest_bends: Sequence[RestBend | None],
+        limb_bends: Sequence[RestBend | None] = (),
         has_hand: bool = False,
     ) -> None:
         self.bones = bones

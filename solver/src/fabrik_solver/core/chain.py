@@ -12,10 +12,11 @@ from .bend import (
     clarity,
     farthest_from,
     flattened,
+    folded_bend,
     set_lengths,
     side_of,
 )
-from .joint import Joint
+from .joint import Joint, points_of
 from .vectors import (
     ORIGIN,
     QUAT_IDENTITY,
@@ -50,6 +51,7 @@ class Chain:
         bend: The direction in which a straight chain bends, before a pole swivels it. None takes
             the direction to the pole, or any perpendicular to the chain.
         is_sure: Whether the chain is known to bend that way, and not only if it is straight.
+        folds: How each joint of a limb flexes that bends to both sides (see `RestBend`).
         lengths: The n bone lengths to solve with. None takes the distances between the joints.
         root: The first joint in three dimensions.
         scale: The length of the chain.
@@ -69,6 +71,7 @@ class Chain:
         "aside",
         "axis",
         "bend",
+        "folds",
         "inner",
         "is_sure",
         "joints",
@@ -81,6 +84,7 @@ class Chain:
     joints: tuple[Point, ...]
     bend: Point | None
     is_sure: bool
+    folds: tuple[int, ...]
     lengths: tuple[float, ...] | None
     root: Vec
     scale: float
@@ -99,14 +103,17 @@ class Chain:
         bend: Point | None = None,
         lengths: tuple[float, ...] | None = None,
         is_sure: bool = False,
+        folds: tuple[int, ...] = (),
     ) -> None:
         """Take the input pose.
 
         Raises:
-            ValueError: If there is no bone, a number is not finite, dimensions differ or a
-                length is below 0.
+            ValueError: If there is no bone, a number is not finite, dimensions differ, a length is
+                below 0, or the joints that fold are not those between root and tip.
         """
         _refuse_bad_input(joints, bend, lengths)
+        if folds and len(folds) != len(joints) - 2:
+            raise ValueError("a limb that bends to both sides needs a fold for each inner joint")
         if lengths is None:
             sizes = tuple([dist(joints[i], joints[i + 1]) for i in range(len(joints) - 1)])
         else:
@@ -132,6 +139,7 @@ class Chain:
         self.joints = joints
         self.bend = bend
         self.is_sure = is_sure
+        self.folds = folds
         self.lengths = lengths
         self.root = root
         self.scale = scale
@@ -161,7 +169,7 @@ class Chain:
             return self._bending
         bend = None if self.bend is None else in_space(self.bend)
         side = side_of((bend, otherwise), self.axis)
-        own_bend, spread = bend_of(self.start, self.axis)
+        own_bend, spread = self.own_bend(self.start, self.axis)
         keep = self.aside / STRAIGHT
         bending = (mix(side, own_bend, keep), side, keep)
         if self.is_known:
@@ -179,11 +187,23 @@ class Chain:
         """Whether it is a limb that bends to a known side."""
         return self.is_sure and len(self.start) <= LIMB + 1
 
+    def own_bend(self, joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
+        """Return to which side its joints are bent, and the sum of their distances from the axis.
+
+        Args:
+            joints: The joints, as `start`.
+            axis: The direction from the root to the tip.
+        """
+        bend, spread = bend_of(joints, axis)
+        if self.folds:
+            bend = folded_bend(points_of(joints), axis, self.folds)
+        return bend, spread
+
     def known_bend(self, own: Vec, spread: float, side: Vec) -> tuple[Vec, Vec]:
         """Return to which side a limb bends, and the unit vector of it.
 
         Args:
-            own: The side to which its joints are (see `bend_of`).
+            own: The side to which its joints are bent (see `own_bend`).
             spread: The sum of their distances from the axis.
             side: The unit vector of the side that it is known to bend to (see `forward`).
         """
@@ -199,7 +219,7 @@ class Chain:
             axis: The direction from the root to the tip.
             turn: The rotation of the chain as a whole, before it was bent.
         """
-        bend, spread = bend_of(joints, axis)
+        bend, spread = self.own_bend(joints, axis)
         if not self.is_known:
             return bend, spread
         return self.known_bend(bend, spread, rotate(turn, self.forward()))[0], spread
@@ -233,6 +253,10 @@ class Chain:
             size = length(sub(joints[i + 1], joints[i])) / scale if i + 1 < len(joints) else 0.0
             moved.append(Joint((x - a) / scale, (y - b) / scale, (z - c) / scale, size))
         return moved
+
+    def with_lengths(self, lengths: Sequence[float]) -> "Chain":
+        """Return the same chain with other bone lengths to solve with."""
+        return Chain(self.joints, self.bend, tuple(lengths), self.is_sure, self.folds)
 
     def bone_lengths(self) -> tuple[float, ...]:
         """Return the lengths to solve with, from the root on."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from math import inf, sqrt
 from typing import Final, final
 
-from .bend import bend_of
 from .body import BodyInput, Pull, member_length, pose_body
 from .chain import Goal
 from .frames import Frame, point_in
@@ -172,7 +171,7 @@ def _led(posture: Posture, goal: Goal) -> Goal:
     pole: Vec | None = None
     axis = unit(solution.aim)
     if goal.pole is not None and axis is not None:
-        bend, _ = bend_of(solution.moved, axis)
+        bend, _ = solution.chain.own_bend(solution.moved, axis)
         side = unit(bend)
         if side is not None:
             pole = add(solution.chain.root, scaled(side, solution.chain.scale))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import radians
 from typing import Final, final
 
-from .bend import straight_bend
+from .bend import RestBend, straight_bend
 from .bones import Bone, Local, head_in_parent, inherited_axes, turned_axes
 from .chain import Chain, Goal, Solution, State
 from .frames import Frame, point_in
@@ -204,7 +204,7 @@ class ChainInput:
         constrained: The same for the solver with limits; empty without limits, stiffness and bias.
         bias: Which bones turn more, from -1 for those near the root to 1 for those near the tip.
         channels: The FK pose of each bone.
-        rest_bend: Side to which a straight chain bends, in the root bone's own axes.
+        rest_bend: How the chain bends at rest; None if nothing tells.
         hand: The tip bone, if it can be oriented: the last one of the chain, or its child with its
             head at the chain's tip.
         limb: The bones before the hand, if the hand is one of the chain. With the hand oriented
@@ -239,7 +239,7 @@ class ChainInput:
     constrained: list[ConstrainedBone]
     bias: float
     channels: Sequence[Local]
-    rest_bend: Vec | None
+    rest_bend: RestBend | None
     hand: ConstrainedBone | None
     limb: "ChainInput | None"
     is_started: bool
@@ -254,11 +254,11 @@ class ChainInput:
         locals_: Sequence[Local],
         tip_in_bone: Vec,
         parent: Frame,
-        rest_bend: Vec | None = None,
+        rest_bend: RestBend | None = None,
         limits: Sequence[Limit | None] = (),
         stiffness: Sequence[float] = (),
         has_hand: bool = False,
-        limb_bend: Vec | None = None,
+        limb_bend: RestBend | None = None,
         bias: float = 0.0,
         links: "list[ChainLink] | None" = None,
     ) -> None:
@@ -269,9 +269,9 @@ class ChainInput:
             locals_: The FK pose of each bone.
             tip_in_bone: Position of the tip in the space of the last bone's posed axes.
             parent: Frame of the root bone's parent, `WHOLE` if it has none.
-            rest_bend: Side to which a straight chain bends, in the root bone's own axes. None
-                takes that to which its hinges let it bend, or else the Z axes of the bones after
-                it, so that these bend about their X axes.
+            rest_bend: How the chain bends at rest. None takes the side to which its hinges let it
+                bend, or else the Z axes of the bones after the first one, so that these bend about
+                their X axes.
             limits: The joint limit of each bone; empty for none.
             stiffness: How much each bone resists leaving its FK pose, from 0 to 1; empty for none.
             has_hand: Whether the last bone can be oriented. If the tip is its head, (0, 0, 0), it
@@ -330,7 +330,7 @@ class ChainInput:
             joints.append(head)
         _refuse_not_finite(joints)
         if rest_bend is not None:
-            _refuse_not_finite([rest_bend])
+            _refuse_not_finite([rest_bend.side])
         self.joints = tuple(joints)
         self._axes = posed
         self._chain = None
@@ -437,7 +437,7 @@ def _constrained(
 def posed_chain(
     axes: Sequence[Mat3],
     joints: Sequence[Vec],
-    rest_bend: Vec | None,
+    rest_bend: RestBend | None,
     limits: Sequence[Limit | None],
 ) -> Chain:
     """Return a posed chain for the position solver, with the side to which it bends if straight.
@@ -450,7 +450,9 @@ def posed_chain(
     """
     hinged = _hinged_bend(axes, joints, limits) if limits and rest_bend is None else None
     bend = hinged or straight_bend(axes, rest_bend)
-    return Chain(tuple(joints), bend, is_sure=rest_bend is not None or hinged is not None)
+    is_sure = rest_bend is not None or hinged is not None
+    folds = () if rest_bend is None else rest_bend.folds
+    return Chain(tuple(joints), bend, is_sure=is_sure, folds=folds)
 
 
 def _hinged_bend(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from .bend import eased, swivel_to, swivel_turn
 from .block_solver import Effector
 from .bones import inherited_axes, turned_to
-from .chain import Chain, Goal, Point, Solution, State, in_space, measured
+from .chain import Goal, Point, Solution, State, in_space, measured
 from .frames import point_in
 from .joint import Joint
 from .landing import EXACT
@@ -65,8 +65,7 @@ def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance
             break
         share = min(1.0, WHOLE_ROUNDS / rounds)
         changes = zip(aimed.bone_lengths(), _lengths(chain, numbers), strict=True)
-        mixed = tuple([old + share * (new - old) for old, new in changes])
-        aimed = Chain(chain.joints, chain.chain.bend, mixed, chain.chain.is_sure)
+        aimed = chain.chain.with_lengths([old + share * (new - old) for old, new in changes])
     reached = distance_to(tip, goal.target) <= (1.0 + 1e-9) * tolerance * size
     state: State = "REACHED" if reached else "OUT_OF_REACH"
     posture = Posture(numbers, tip, state, goal, solution)

@@ -69,7 +69,8 @@ def solve_segments(
     if len(kept) == count or chain.scale == 0.0 or len(chain.joints[0]) == 2:
         return solve(chain, goal, solver, iterations, tolerance)
     joints = tuple([chain.joints[i] for i in kept])
-    whole = Chain(joints, chain.bend, _lengths(chain, kept), chain.is_sure)
+    folds = tuple([chain.folds[i - 1] for i in kept[1:-1]]) if chain.folds else ()
+    whole = Chain(joints, chain.bend, _lengths(chain, kept), chain.is_sure, folds)
     if whole.scale == 0.0:
         return solve(chain, goal, solver, iterations, tolerance)
     name = exact_for(solver, len(kept) - 1)

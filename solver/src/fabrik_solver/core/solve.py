@@ -8,7 +8,6 @@ from .bend import (
     LIMB,
     NEARLY_STRAIGHT,
     Swivel,
-    bend_of,
     bow,
     eased,
     forward_turn,
@@ -160,13 +159,13 @@ def _bend_to_side(
         # The bend grows with the root of the tip's distance from full reach.
         kept = near_enough + KEPT * keep * keep
         left = (moved / kept) ** 2
-        bow(joints, axis, max(keep, 1.0 - left), target, side)
+        bow(joints, axis, max(keep, 1.0 - left), target, side, chain.folds)
     new = 0.0
     if chain.is_known:
         before, after = length(joints[-1].at()) / chain.outer, length(target) / chain.outer
         new = newness(before, after)
     if least > 0.0 or new > 0.0:
-        bend, _ = bend_of(joints, axis)
+        bend, _ = chain.own_bend(joints, axis)
         # A share of the angle would jump where a knee that passes its line is opposite to the hint.
         hinted = unit(mix(unit(bend) or side, side, least)) or side
         turn_joints(joints, forward_turn(axis, bend, hinted, 1.0))
@@ -196,7 +195,7 @@ def _hinted(
     hint, share = goal
     if hint is None or share == 0.0:
         return side
-    bend, _ = bend_of(joints, axis)
+    bend, _ = chain.own_bend(joints, axis)
     ahead = side_of((hint, side), axis)
     before = length(joints[-1].at())
     # How much farther the joints are from the axis when it is bent, for bones of one length.

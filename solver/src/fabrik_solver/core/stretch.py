@@ -10,7 +10,7 @@ from math import isfinite, sqrt
 from typing import Final, final
 
 from .bones import inherited_axes, turned_axes, turned_to
-from .chain import Chain, Goal, Solution, State, measured
+from .chain import Goal, Solution, State, measured
 from .frames import Frame
 from .landing import EXACT
 from .posture import ChainInput, ChainLink, Posture, chain_frames, rotations_of
@@ -130,7 +130,7 @@ def _stretched(
     posture = plain
     scales: tuple[Vec, ...] = ()
     for _ in range(ROUNDS):
-        aimed = Chain(chain.joints, chain.chain.bend, tuple(lengths), chain.chain.is_sure)
+        aimed = chain.chain.with_lengths(lengths)
         share = expected / wanted
         if chain.constrained:  # Limits may need more, and are kept for this very target.
             share = min(1.0, share)

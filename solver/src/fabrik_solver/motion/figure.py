@@ -52,6 +52,8 @@ class RestBone(NamedTuple):
         head: The position of its head, with Z up.
         tail: The position of its tail, which importers may have guessed.
         deforms: Whether it deforms a mesh.
+        is_foot: Whether it is known to be a hand or foot, though it may have the name of a control,
+            as one that baked IK reached for.
     """
 
     name: str
@@ -59,6 +61,7 @@ class RestBone(NamedTuple):
     head: Vec
     tail: Vec
     deforms: bool = True
+    is_foot: bool = False
 
 
 class Names:
@@ -386,7 +389,7 @@ def body_bones(bones: Sequence[RestBone]) -> list[int]:
     for i, bone in enumerate(bones):
         if bone.parent >= 0 and bone.parent not in root:
             continue
-        if carries[i] and not NOT_BODY & set(words_of(bone.name)):
+        if carries[i] and (bone.is_foot or not NOT_BODY & set(words_of(bone.name))):
             root[i] = root.get(bone.parent, i)
             kept.setdefault(root[i], []).append(i)
     body: list[int] = []

@@ -1,0 +1,136 @@
+"""Feet that are no children of their legs, but the targets that these reach for.
+
+Games have them whose IK was baked. On the ground and in walks such a foot goes where the leg's goal
+is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from fabrik_solver import WHOLE, Frame, frame_in
+from fabrik_solver.core.vectors import Mat3, Vec
+from fabrik_solver.motion.naming import NOT_BODY, words_of
+
+from ..blender.access import pose_bones
+from ..blender.errors import ProblemError
+from ..blender.relations import active_constraints
+from ..blender.rotation import LOCATION
+from ..blender.skeleton import Point, Skeleton
+from ..plan.chain_plan import ChainPlan, Snapshot
+from ..plan.pre_pass import PrePassBone
+from ..plan.results import NOTHING, SolveResult
+from .chain import aim_of, placed
+
+
+class FootInput(NamedTuple):
+    """All that the pose of a foot depends on, exactly.
+
+    Attributes:
+        channels: The results of `FkPose.bits_of` and, for a layer, `SolvedPose.beneath`.
+        parent: The frame of its parent, in armature space.
+        world: The transform of the armature in world space.
+        place: Where its joint goes, in world space.
+        axes: Its orientation there.
+    """
+
+    channels: tuple[object, ...]
+    parent: Frame
+    world: Frame
+    place: Vec
+    axes: Mat3
+
+
+@dataclass(eq=False)
+class CarriedFoot(PrePassBone):
+    """A foot that goes where the goal of its leg is.
+
+    It is solved after the leg, which is read from where the foot is animated.
+    """
+
+    is_known_ahead: ClassVar[bool] = True
+
+    def needs(self) -> list[Point]:
+        """Return the end of its leg."""
+        [leg] = self.chains
+        return [Point(self.rig.object, self.rig, leg.bones[-1])]
+
+    def read(self, snapshot: Snapshot) -> FootInput | None:
+        """Return where it goes, None if it stays.
+
+        Raises:
+            ProblemError: If there is no valid goal.
+        """
+        [leg] = self.chains
+        pose = snapshot.poses[self.rig.uid]
+        settings = pose.settings[leg.item]
+        if leg.problem or not settings.enabled or settings.influence == 0.0:
+            return None
+        given = aim_of(snapshot, leg)
+        goal = placed(snapshot, leg, given)
+        if goal is given:
+            return None
+        goal = given.toward(goal, settings.influence)
+        if goal.axes is None:
+            return None
+        beneath = pose.beneath(self.bones) if self.is_layered else None
+        return FootInput(
+            (*pose.fk_bits(self.ranges), beneath),
+            WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent),
+            snapshot.world(self.rig.object, self.rig.uid),
+            goal.place,
+            goal.axes,
+        )
+
+    def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
+        """Return its rotation and location.
+
+        Raises:
+            ProblemError: If the armature, or a parent of the foot, has zero scale.
+        """
+        assert isinstance(inputs, FootInput)
+        local = snapshot.poses[self.rig.uid].posed_local(self.bone)
+        to_armature = self.rig.from_world(inputs.world)
+        axes, head = frame_in(to_armature, (inputs.axes, inputs.place))
+        rotation = self.rotation_to(axes, inputs.parent, local)
+        locations = {self.bone: self.location_to(head, inputs.parent)}
+        return SolveResult(inputs, self.bones, rotation, (), NOTHING, locations)
+
+
+def find_foot(chain: ChainPlan) -> None:
+    """Set the foot of a leg that is its target, and part of the character.
+
+    Controls are no feet: what follows them is.
+
+    Raises:
+        ProblemError: If the foot cannot be moved.
+    """
+    target, rig = chain.target, chain.rig
+    if target is None or target.object != rig.object or target.bone < 0:
+        return
+    foot = target.bone
+    is_own = chain.bones[0] in rig.chain_up(foot) or foot in rig.chain_up(chain.bones[0])
+    deforms = any(rig.rest(bone).use_deform for bone in rig.below({foot}))
+    if chain.has_hand or chain.offset is not None or is_own or not deforms:
+        return
+    posed: Any = pose_bones(rig.object)[rig.names[foot]]
+    is_fixed = foot in rig.connected and rig.parents[foot] >= 0
+    if is_fixed or any(active_constraints(posed)):
+        if NOT_BODY & set(words_of(rig.names[foot])):
+            return  # It deforms as it was not told otherwise.
+        raise ProblemError(
+            "“{bone}” is no child of the leg and would stay behind: mute its constraints, and "
+            "disable its Connected option in Edit Mode",
+            bone=rig.names[foot],
+        )
+    chain.foot = foot
+
+
+def carried_feet(rig: Skeleton, chains: Iterable[ChainPlan]) -> Iterator[CarriedFoot]:
+    """Yield the feet of legs that are their targets."""
+    for chain in chains:
+        if chain.foot >= 0 and not chain.problem:
+            slots = [rig.slot(LOCATION, chain.foot)]
+            yield CarriedFoot(rig, chain.foot, [chain], slots, is_timed=True)
