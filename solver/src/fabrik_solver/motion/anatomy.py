@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, sub, sum_of, unit
 from .figure import LEFT, SYMMETRY_TOLERANCE, UP, Figure, Names, RestBone, body_bones, level
 from .limb_finding import Limb, is_hand, is_segment, limbs_of, standing_ends, stiff_limbs
-from .naming import FACE, HAND, side_of, words_of
+from .naming import END, FACE, HAND, side_of, words_of
 
 __all__ = [
     "BETTER",
@@ -315,16 +315,20 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
 def _trunk_beyond(figure: Figure, bone: int) -> list[int]:
     """Return the children of a bone that belong to the trunk, without those of the face.
 
-    Nor does a tail by its name, which may rise ahead like that of a scorpion. Where markers of a
-    capture are all that there is of a head, the nose is it.
+    Nor does what is none by its name: a tail may rise ahead like that of a scorpion, and a last bone
+    that marks where another one ends is that one's. Where markers of a capture are all that there
+    is of a head, the nose is it.
     """
+    names = figure.names
     trunk = [
         i
         for i in figure.children[bone]
-        if figure.side[i] == 0 and "tail" not in figure.names.words[i]
+        if figure.side[i] == 0
+        and names.parts[i] != "OTHER"
+        and (figure.children[i] or not END & set(names.words[i]))
     ]
-    children = [i for i in trunk if not FACE & set(figure.names.words[i])]
-    return children or [i for i in trunk if "nose" in figure.names.words[i]]
+    children = [i for i in trunk if not FACE & set(names.words[i])]
+    return children or [i for i in trunk if "nose" in names.words[i]]
 
 
 def _is_of_face(figure: Figure, bone: int) -> bool:

@@ -42,6 +42,14 @@ LIMBS: Final = {
 }
 """The limb of which each bone that bends is."""
 
+WAY: Final = (
+    dict.fromkeys(("THIGH", "LEG", "UPPER_ARM", "ARM"), 1)
+    | dict.fromkeys(("SHIN", "FOREARM"), 2)
+    | dict.fromkeys(("FOOT", "HAND"), 3)
+    | dict.fromkeys(("FINGER", "TOE"), 4)
+)
+"""How far down a limb each part is."""
+
 
 class RestBone(NamedTuple):
     """A bone at rest.
@@ -70,6 +78,9 @@ class Names:
             with the other side.
         stems: The words of each name without its side.
         parts: The part of a limb that each one is, see `part_of`.
+        told: How far down a limb each name leads, or one of a bone below it: 1 for the upper bone,
+            2 for the lower one, 3 for hand or foot, 4 beyond, 0 for none. Twist bones tell nothing,
+            and what is no limb by its name carries none.
     """
 
     def __init__(self, bones: Sequence[RestBone]) -> None:
@@ -84,6 +95,14 @@ class Names:
             side if (stem, -side) in known else 0
             for stem, side in zip(self.stems, sides, strict=True)
         ]
+        self.told = [
+            0 if TWIST & set(words) else WAY.get(part, 0)
+            for words, part in zip(self.words, self.parts, strict=True)
+        ]
+        for i in range(len(bones) - 1, -1, -1):  # Children before their parents.
+            above = bones[i].parent
+            if above >= 0 and self.parts[above] != "OTHER":
+                self.told[above] = max(self.told[above], self.told[i])
 
     def is_twist(self, bone: int) -> bool:
         """Return whether a bone twists a limb, and is none of what comes after that."""
@@ -142,7 +161,11 @@ class Figure:
             self.front = cross(self.left, UP)
 
     def line(self, start: int) -> list[int]:
-        """Return the longest chain of descendants of a bone, including it."""
+        """Return the main chain of descendants of a bone, including it.
+
+        Where it branches, it goes where names tell that the limb goes on, as a forearm may carry a
+        shield, then where names have a twin on the other side, and else where it is longest.
+        """
         path = [start]
         while path[-1] in self._next:
             path.append(self._next[path[-1]])
@@ -168,13 +191,19 @@ class Figure:
         )
 
     def _measure(self) -> None:
-        """Measure the longest chain below each bone."""
+        """Measure the longest chain below each bone, and find how each one goes on."""
+        told, sides, parts = self.names.told, self.names.sides, self.names.parts
         for i in reversed(self.body):  # Children before their parents.
             self.reach[i] = 0.0
+            best = (-1, -1, -1.0)
+            own = WAY.get(parts[i], 0)
             for child in self.children[i]:
                 reach = dist(self.heads[i], self.heads[child]) + self.reach[child]
-                if i not in self._next or reach > self.reach[i]:
-                    self.reach[i], self._next[i] = reach, child
+                self.reach[i] = max(self.reach[i], reach)
+                onward = told[child] if told[child] > own else 0
+                rank = (onward, abs(sides[i] * sides[child]), reach)
+                if rank > best:
+                    best, self._next[i] = rank, child
 
     def _find_sides(self) -> None:
         """Find left and what tells it."""
