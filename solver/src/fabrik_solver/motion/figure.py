@@ -22,6 +22,9 @@ LEFT: Vec = (1.0, 0.0, 0.0)
 SYMMETRY_TOLERANCE: Final = 0.02
 """The largest distance of a joint from the mirror image of its twin, relative to the height."""
 
+SYMMETRIC: Final = 0.75
+"""The least share of the joints off the median plane that have a twin in a symmetric pose."""
+
 OFF_PLANE: Final = 0.002
 """The least distance of a bone from the median plane if all bones of a side below it are beyond."""
 
@@ -143,6 +146,7 @@ class Figure:
             self.children[bones[i].parent if bones[i].parent in self.children else -1].append(i)
         self.reach: dict[int, float] = {}
         self._next: dict[int, int] = {}
+        self._mirrored: set[int] = set()
         self._measure()
         self.left, self.front, self.evidence = LEFT, ORIGIN, ""
         self._twins: dict[int, int] = {}
@@ -164,7 +168,7 @@ class Figure:
         """Return the main chain of descendants of a bone, including it.
 
         Where it branches, it goes where names tell that the limb goes on, as a forearm may carry a
-        shield, then where names have a twin on the other side, and else where it is longest.
+        shield, then where a twin on the other side does so, and else where it is longest.
         """
         path = [start]
         while path[-1] in self._next:
@@ -201,7 +205,8 @@ class Figure:
                 reach = dist(self.heads[i], self.heads[child]) + self.reach[child]
                 self.reach[i] = max(self.reach[i], reach)
                 onward = told[child] if told[child] > own else 0
-                rank = (onward, abs(sides[i] * sides[child]), reach)
+                has_twin = sides[i] * sides[child] != 0 or child in self._mirrored
+                rank = (onward, int(has_twin), reach)
                 if rank > best:
                     best, self._next[i] = rank, child
 
@@ -213,8 +218,10 @@ class Figure:
             self.front = cross(self.left, UP)
             return
         for axis in (LEFT, cross(UP, LEFT)):
-            if self._is_symmetric(axis):
+            self._mirrored = self._mirrored_by(axis)
+            if self._mirrored:
                 self.left, self.evidence = axis, "AXIS"
+                self._measure()
                 return
         pairs = self._shaped_pairs()
         if pairs:
@@ -248,8 +255,8 @@ class Figure:
     def _mean(self, bones: Sequence[int]) -> Vec:
         return scaled(sum_of([self.heads[i] for i in bones]), 1.0 / len(bones))
 
-    def _is_symmetric(self, axis: Vec) -> bool:
-        """Return whether bones off a median plane have twins on its other side.
+    def _mirrored_by(self, axis: Vec) -> set[int]:
+        """Return the bones off a median plane that have twins on its other side; none if few have.
 
         A bone and one below it are no twins: a snake is no figure that faces aside.
         """
@@ -258,11 +265,11 @@ class Figure:
         limit = SYMMETRY_TOLERANCE * self.height
         off = [i for i in self.body if abs(dot(heads[i], axis) - middle) > limit]
         if len(off) < 4 or limit <= 0.0:
-            return False
+            return set()
         cells: dict[tuple[int, ...], list[int]] = {}
         for i in off:
             cells.setdefault(_cell(heads[i], limit), []).append(i)
-        count = 0
+        mirrored: set[int] = set()
         for i in off:
             image = add(heads[i], scaled(axis, 2.0 * (middle - dot(heads[i], axis))))
             x, y, z = _cell(image, limit)
@@ -271,11 +278,12 @@ class Figure:
                 for cell in product((x - 1, x, x + 1), (y - 1, y, y + 1), (z - 1, z, z + 1))
                 for other in cells.get(cell, ())
             ]
-            count += any(
+            if any(
                 dist(image, heads[other]) <= limit and not self._is_in_line(i, other)
                 for other in near
-            )
-        return count >= 0.75 * len(off)
+            ):
+                mirrored.add(i)
+        return mirrored if len(mirrored) >= SYMMETRIC * len(off) else set()
 
     def _is_in_line(self, a: int, b: int) -> bool:
         """Return whether one of two bones is below the other one."""

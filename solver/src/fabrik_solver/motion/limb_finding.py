@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from ..core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
 from .figure import ENDS, LIMBS, UP, Figure, Names
-from .naming import ARM_PARTS, LEG_PARTS, TRUNK, TWIST, part_of, words_of
+from .naming import ARM_PARTS, END, LEG_PARTS, TRUNK, TWIST, part_of, words_of
 
 LEG_END_MAX: Final = 0.15
 """The largest height of the lowest joint of a leg, as a fraction of the figure's height."""
@@ -164,6 +164,10 @@ class _Chain:
         while first > 0 and (self.halves[first] or TWIST & set(words[self.path[first]])):
             first -= 1
         return first
+
+    def is_mark(self, k: int) -> bool:
+        """Return whether a bone only marks where the one before it ends."""
+        return k == len(self.path) - 1 and bool(END & set(self.figure.names.words[self.path[k]]))
 
     def is_stiff(self) -> bool:
         """Return whether no two bones bend before its hand or foot."""
@@ -567,6 +571,7 @@ def _ends(chain: _Chain, kind: str) -> tuple[int, int]:
     Without a hand or foot the latter is the number of bones.
     """
     lower, count = chain.lower(), len(chain.path)
+    joints = count - 1 if count > 3 and chain.is_mark(count - 1) else count
     last = chain.find(("FOOT", "HAND"), max(lower + 1, 2))
     if lower >= 0:
         after = next((k for k in range(lower + 1, count) if not chain.halves[k]), count)
@@ -576,9 +581,9 @@ def _ends(chain: _Chain, kind: str) -> tuple[int, int]:
     elif last >= 0:
         first, after = _carriers(chain, kind, last), last
     else:
-        first = _carriers(chain, kind, count - 1)
+        first = _carriers(chain, kind, joints - 1)
         after = first + 2 if kind == "LEG" else _wrist(chain, first)
-    last = last if last >= 0 else after if lower >= 0 or kind == "ARM" else count - 1
+    last = last if last >= 0 else after if lower >= 0 or kind == "ARM" else joints - 1
     return first, _ankle(chain, first, after, last) if kind == "LEG" else last
 
 
@@ -675,7 +680,7 @@ def _ankle(chain: _Chain, first: int, least: int, otherwise: int) -> int:
         least = above  # What is called foot is its ball alone.
     for k in range(least, len(heads)):
         share = shares[k]
-        if chain.halves[k]:
+        if chain.halves[k] or chain.is_mark(k):
             continue
         if share <= FOOT_MAX:
             return k
