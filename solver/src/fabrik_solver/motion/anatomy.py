@@ -12,7 +12,7 @@ from math import dist
 from typing import Final, NamedTuple
 
 from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, sub, sum_of, unit
-from .figure import LEFT, SYMMETRY_TOLERANCE, UP, Figure, Names, RestBone, body_bones, level
+from .figure import LEFT, SYMMETRY_TOLERANCE, UP, Figure, Names, RestBone, body_bones, level, possible_body
 from .limb_finding import Limb, is_hand, is_segment, limbs_of, standing_ends, stiff_limbs
 from .naming import END, FACE, HAND, side_of, words_of
 
@@ -28,6 +28,7 @@ __all__ = [
     "body_bones",
     "is_segment",
     "level",
+    "possible_body",
     "recognize",
     "side_of",
     "words_of",

@@ -406,25 +406,32 @@ def _lateral(pairs: Sequence[tuple[int, Vec]], height: float) -> Vec | None:
     return None
 
 
-def body_bones(bones: Sequence[RestBone]) -> list[int]:
-    """Return the bones of the body, without controls.
-
-    They are the largest hierarchy with deform bones, and others that are limbs which it lacks by
-    the names: legs may have no parent.
-    """
+def possible_body(bones: Sequence[RestBone]) -> list[int]:
+    """Return the bones that carry any that deforms, if any does, and are no controls by name."""
     carries = [bone.deforms for bone in bones]
     for i in range(len(bones) - 1, -1, -1):
         if carries[i] and bones[i].parent >= 0:
             carries[bones[i].parent] = True
     if not any(carries):
         carries = [True] * len(bones)
+    return [
+        i
+        for i, bone in enumerate(bones)
+        if carries[i] and not NOT_BODY & set(words_of(bone.name))
+    ]
+
+
+def body_bones(bones: Sequence[RestBone]) -> list[int]:
+    """Return the bones of the body, without controls.
+
+    They are the largest hierarchy with deform bones, and others that are limbs which it lacks by
+    the names: legs may have no parent.
+    """
     kept: dict[int, list[int]] = {}
     root: dict[int, int] = {}
-    for i, bone in enumerate(bones):
-        if bone.parent >= 0 and bone.parent not in root:
-            continue
-        if carries[i] and not NOT_BODY & set(words_of(bone.name)):
-            root[i] = root.get(bone.parent, i)
+    for i in possible_body(bones):
+        if bones[i].parent < 0 or bones[i].parent in root:
+            root[i] = root.get(bones[i].parent, i)
             kept.setdefault(root[i], []).append(i)
     body: list[int] = []
     told: set[tuple[str, int, tuple[str, ...]]] = set()
