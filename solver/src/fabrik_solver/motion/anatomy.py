@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, sub, sum_of, unit
 from .figure import LEFT, SYMMETRY_TOLERANCE, UP, Figure, Names, RestBone, body_bones, level, possible_body
 from .limb_finding import Limb, is_hand, is_segment, limbs_of, standing_ends, stiff_limbs
-from .naming import END, FACE, HAND, side_of, words_of
+from .naming import END, FACE, HAND, part_of, side_of, words_of
 
 __all__ = [
     "BETTER",
@@ -28,6 +28,7 @@ __all__ = [
     "body_bones",
     "is_segment",
     "level",
+    "part_of",
     "possible_body",
     "recognize",
     "side_of",

@@ -190,7 +190,9 @@ class _Chain:
         figure, path = self.figure, self.path
         for k in range(first, len(path)):
             here = figure.heads[path[k]]
-            fingers = [i for i in figure.children[path[k]] if figure.children[i]]
+            parts = figure.names.parts
+            beyond = [i for i in figure.children[path[k]] if parts[i] != "OTHER"]
+            fingers = [i for i in beyond if figure.children[i]]
             sizes = sorted([dist(here, figure.heads[i]) + figure.reach[i] for i in fingers])
             if len(sizes) > 1 and sizes[-2] > THUMB_MIN * sizes[-1]:
                 return k
