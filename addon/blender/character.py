@@ -10,7 +10,15 @@ import bpy
 from mathutils import Matrix, Quaternion, Vector
 
 from fabrik_solver.core.vectors import Vec
-from fabrik_solver.motion.anatomy import BETTER, SURE, UP, Anatomy, RestBone, possible_body, recognize
+from fabrik_solver.motion.anatomy import (
+    BETTER,
+    SURE,
+    UP,
+    Anatomy,
+    RestBone,
+    possible_body,
+    recognize,
+)
 
 from .axes import AXES
 from .clip import Clip

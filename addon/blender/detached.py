@@ -145,7 +145,7 @@ class _Paths:
         least, most = (share * (last.head_local - before.head_local).length for share in LENGTHS)
         tail = last.matrix_local.inverted_safe() @ last.tail_local
         away = np.linalg.norm(self._rest[indices] - np.array(last.tail_local), axis=1)
-        at_tail = (away <= SAME_PLACE * tail.length) & (least <= tail.length <= most)
+        is_end = (away <= SAME_PLACE * tail.length) & (least <= tail.length <= most)
         joints = np.tile(np.array(tail), (len(beside), 1))
         if self._poses:
             places = self._places(last, indices)
@@ -153,15 +153,14 @@ class _Paths:
             sizes = np.linalg.norm(middles, axis=1)
             limits = SAME_PLACE * sizes
             near = (_off(places, middles) <= limits).sum(axis=0) >= MOST * len(places)
-            at_tail &= (sizes >= least) & (sizes <= most)
-            near &= (sizes >= least) & (sizes <= most)
-            if not (near | at_tail).any():
+            is_long = (sizes >= least) & (sizes <= most)
+            if not ((near | is_end) & is_long).any():
                 return
             swaying = self._places(before, indices)
             sways = _off(swaying, np.median(swaying, axis=0)).max(axis=0) > limits
-            at_tail = np.where(sways, near, at_tail)
+            is_end = is_long & np.where(sways, near, is_end)
             joints[sways] = middles[sways]
-        for k in np.flatnonzero(at_tail):
+        for k in np.flatnonzero(is_end):
             yield beside[k], Vector(joints[k])
 
     def _places(self, bone: bpy.types.Bone, indices: Sequence[int]) -> np.ndarray:

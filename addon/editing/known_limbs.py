@@ -74,6 +74,9 @@ class Body:
         generated = generated_character(armature)
         self.is_generated = generated is not None
         self.character = generated or character_of(armature, bone=bone)
+        self._below: dict[int, list[int]] = {}
+        for i, one in enumerate(self.character.bones):
+            self._below.setdefault(one.parent, []).append(i)
         self.limbs: list[tuple[Found, Limb]] = []
         for anatomical in self.character.anatomy.limbs:
             limb = self._limb(anatomical) if _is_end(self.character, anatomical) else None
@@ -204,7 +207,7 @@ class Body:
         return self.character.bones[index].parent
 
     def _children(self, index: int) -> list[int]:
-        return [i for i, bone in enumerate(self.character.bones) if bone.parent == index]
+        return self._below.get(index, [])
 
     def _beside(self, index: int) -> int:
         """Return the bone of the body that a helper lies beside; -1 if there is none.
@@ -231,7 +234,7 @@ class Body:
     def _distance(self, place: Vec, index: int) -> float:
         """Return the distance of a place from a bone, up to its children."""
         head = self.character.bones[index].head
-        ends = [bone.head for bone in self.character.bones if bone.parent == index]
+        ends = [self.character.bones[i].head for i in self._children(index)]
         return min(_from_line(place, head, end) for end in (head, *ends))
 
 

@@ -12,9 +12,19 @@ from math import dist
 from typing import Final, NamedTuple
 
 from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, sub, sum_of, unit
-from .figure import LEFT, SYMMETRY_TOLERANCE, UP, Figure, Names, RestBone, body_bones, level, possible_body
+from .figure import (
+    LEFT,
+    SYMMETRY_TOLERANCE,
+    UP,
+    Figure,
+    Names,
+    RestBone,
+    body_bones,
+    level,
+    possible_body,
+)
 from .limb_finding import Limb, is_hand, is_segment, limbs_of, standing_ends, stiff_limbs
-from .naming import END, FACE, HAND, part_of, side_of, words_of
+from .naming import FACE, HAND, part_of, side_of, words_of
 
 __all__ = [
     "BETTER",
@@ -317,9 +327,9 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
 def _trunk_beyond(figure: Figure, bone: int) -> list[int]:
     """Return the children of a bone that belong to the trunk, without those of the face.
 
-    Nor does what is none by its name: a tail may rise ahead like that of a scorpion, and a last bone
-    that marks where another one ends is that one's. Where markers of a capture are all that there
-    is of a head, the nose is it.
+    Nor does what is none by its name: a tail may rise ahead like that of a scorpion, and what marks
+    where a bone ends is that one's. Where markers of a capture are all that there is of a head, the
+    nose is it.
     """
     names = figure.names
     trunk = [
@@ -327,7 +337,7 @@ def _trunk_beyond(figure: Figure, bone: int) -> list[int]:
         for i in figure.children[bone]
         if figure.side[i] == 0
         and names.parts[i] != "OTHER"
-        and (figure.children[i] or not END & set(names.words[i]))
+        and (figure.children[i] or i not in names.marks)
     ]
     children = [i for i in trunk if not FACE & set(names.words[i])]
     return children or [i for i in trunk if "nose" in names.words[i]]

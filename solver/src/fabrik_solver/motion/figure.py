@@ -12,7 +12,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub, sum_of, unit
-from .naming import FRONT_OR_HIND, NOT_BODY, SIDES, TRUNK, TWIST, part_of, words_of
+from .naming import END, FRONT_OR_HIND, NOT_BODY, SIDES, TRUNK, TWIST, part_of, words_of
 
 # Not Final: mypyc would take such tuples for unset when they are used.
 UP: Vec = (0.0, 0.0, 1.0)
@@ -81,6 +81,8 @@ class Names:
             with the other side.
         stems: The words of each name without its side.
         parts: The part of a limb that each one is, see `part_of`.
+        marks: The bones that mark where their parent ends, as importers and exporters add them:
+            they have its name with a word for an end.
         told: How far down a limb each name leads, or one of a bone below it: 1 for the upper bone,
             2 for the lower one, 3 for hand or foot, 4 beyond, 0 for none. Twist bones tell nothing,
             and what is no limb by its name carries none.
@@ -98,6 +100,7 @@ class Names:
             side if (stem, -side) in known else 0
             for stem, side in zip(self.stems, sides, strict=True)
         ]
+        self.marks = {i for i, bone in enumerate(bones) if _is_mark(bones, bone)}
         self.told = [
             0 if TWIST & set(words) else WAY.get(part, 0)
             for words, part in zip(self.words, self.parts, strict=True)
@@ -111,6 +114,12 @@ class Names:
         """Return whether a bone twists a limb, and is none of what comes after that."""
         part = self.parts[bone]
         return (part == "" or part in LIMBS) and bool(TWIST & set(self.words[bone]))
+
+
+def _is_mark(bones: Sequence[RestBone], bone: RestBone) -> bool:
+    parent = bones[bone.parent].name if bone.parent >= 0 else ""
+    rest = bone.name.removeprefix(parent)
+    return 0 < len(rest) < len(bone.name) and bool(END & set(words_of(rest)))
 
 
 class Figure:
@@ -415,9 +424,7 @@ def possible_body(bones: Sequence[RestBone]) -> list[int]:
     if not any(carries):
         carries = [True] * len(bones)
     return [
-        i
-        for i, bone in enumerate(bones)
-        if carries[i] and not NOT_BODY & set(words_of(bone.name))
+        i for i, bone in enumerate(bones) if carries[i] and not NOT_BODY & set(words_of(bone.name))
     ]
 
 

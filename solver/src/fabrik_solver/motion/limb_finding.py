@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from ..core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
 from .figure import ENDS, LIMBS, UP, Figure, Names
-from .naming import ARM_PARTS, END, LEG_PARTS, TRUNK, TWIST, part_of, words_of
+from .naming import ARM_PARTS, LEG_PARTS, TRUNK, TWIST, part_of, words_of
 
 LEG_END_MAX: Final = 0.15
 """The largest height of the lowest joint of a leg, as a fraction of the figure's height."""
@@ -167,7 +167,7 @@ class _Chain:
 
     def is_mark(self, k: int) -> bool:
         """Return whether a bone only marks where the one before it ends."""
-        return k == len(self.path) - 1 and bool(END & set(self.figure.names.words[self.path[k]]))
+        return k == len(self.path) - 1 and self.path[k] in self.figure.names.marks
 
     def is_stiff(self) -> bool:
         """Return whether no two bones bend before its hand or foot."""

@@ -105,7 +105,7 @@ GIRDLE: Final = {
 
 FACE: Final = {"chin", "face", "jaw", "nose"}
 END: Final = {"end", "nub", "tip"}
-"""Words in the names of last bones that importers and exporters add where the one before ends."""
+"""Words that importers and exporters add to the name of a bone for one that marks where it ends."""
 
 TWIST: Final = {"part", "roll", "twist"}
 HAND: Final = {"hand", "wrist"}
