@@ -161,7 +161,7 @@ class _Paths:
             is_end = is_long & np.where(sways, near, is_end)
             joints[sways] = middles[sways]
         for k in np.flatnonzero(is_end):
-            yield beside[k], Vector(joints[k])
+            yield beside[k], Vector(joints[k].tolist())
 
     def _places(self, bone: bpy.types.Bone, indices: Sequence[int]) -> np.ndarray:
         """Return the heads of bones at each frame in the space of a bone there."""

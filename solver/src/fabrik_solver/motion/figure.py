@@ -45,12 +45,18 @@ LIMBS: Final = {
 }
 """The limb of which each bone that bends is."""
 
-WAY: Final = (
-    dict.fromkeys(("THIGH", "LEG", "UPPER_ARM", "ARM"), 1)
-    | dict.fromkeys(("SHIN", "FOREARM"), 2)
-    | dict.fromkeys(("FOOT", "HAND"), 3)
-    | dict.fromkeys(("FINGER", "TOE"), 4)
-)
+WAY: Final = {
+    "THIGH": 1,
+    "LEG": 1,
+    "UPPER_ARM": 1,
+    "ARM": 1,
+    "SHIN": 2,
+    "FOREARM": 2,
+    "FOOT": 3,
+    "HAND": 3,
+    "TOE": 4,
+    "FINGER": 4,
+}
 """How far down a limb each part is."""
 
 
