@@ -10,7 +10,15 @@ import bpy
 from mathutils import Matrix, Quaternion, Vector
 
 from fabrik_solver.core.vectors import Vec
-from fabrik_solver.motion.anatomy import BETTER, SURE, UP, Anatomy, RestBone, recognize
+from fabrik_solver.motion.anatomy import (
+    BETTER,
+    SURE,
+    UP,
+    Anatomy,
+    RestBone,
+    possible_body,
+    recognize,
+)
 
 from .axes import AXES
 from .clip import Clip
@@ -278,20 +286,19 @@ def _looked_at(armature: bpy.types.Object, axes: Sequence[str], top: str = "") -
         axes: The axes that may point up; the first is preferred.
         top: The topmost bone of the character; empty if there is no other one.
     """
-    chosen = _bones_below(armature, top) if top else _all_bones(armature)
-    found = _best_looked_at(armature, axes, chosen)
+    chosen, clip = _bones_below(armature, top) if top else _all_bones(armature), Clip(armature)
+    found = _best_looked_at(armature, axes, chosen, clip)
     lacking = found.anatomy.missing()
-    # Rigify's hands and feet are children of their limbs, among very many bones that are looked at.
-    is_asked = bool(OUTER & {*lacking}) and not original_bones(armature)
-    ends = detached_ends(armature, Clip(armature)) if is_asked else {}
-    names = {row.name for row in chosen}
-    ends = {name: end for name, end in ends.items() if {name, end.limb} <= names}
+    if not OUTER & {*lacking}:
+        return found
+    body = {found.names[i] for i in possible_body(found.bones)}
+    ends = detached_ends(armature, clip, body, {row.name for row in chosen})
     limbs = [one for one in found.anatomy.limbs if one.is_bare]
     bare = {found.names[one.end if one.end >= 0 else one.bones[-1]] for one in limbs}
     # Other joints may be at one place by chance, as those of a short arm and a large head.
     of_bare = {name: end for name, end in ends.items() if end.limb in bare}
     for some in filter(None, (of_bare, ends if ends != of_bare else {})):
-        whole = _best_looked_at(armature, axes, _attached(chosen, some))
+        whole = _best_looked_at(armature, axes, _attached(chosen, some), clip)
         if len(whole.anatomy.missing()) < len(lacking):
             outer = {whole.names[limb.end] for limb in whole.anatomy.limbs if limb.end >= 0}
             return whole._replace(detached={name: some[name] for name in some if name in outer})
@@ -318,12 +325,12 @@ def _best_looked_at(
     armature: bpy.types.Object,
     axes: Sequence[str],
     chosen: Sequence[_Row],
+    clip: Clip,
 ) -> Character:
     """Recognize a character in its rest pose, or in its animation if that shows it better."""
     standing = _recognize(armature, axes[0], chosen)
     if standing.anatomy.sureness >= SURE:
         return standing
-    clip = Clip(armature)
     if clip.frames:
         standing = _recognize(armature, axes[0], chosen, clip)
     if standing.anatomy.sureness >= SURE:

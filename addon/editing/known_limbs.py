@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import bpy
 
 from fabrik_solver.core.vectors import Vec, add, dot, scaled, sub
-from fabrik_solver.motion.anatomy import HAND, words_of
+from fabrik_solver.motion.anatomy import HAND, part_of, words_of
 from fabrik_solver.motion.anatomy import Limb as Found
 
 from ..blender.access import pose_bones
@@ -26,6 +26,11 @@ ENDS: Final = HAND | {"ankle", "foot", "hoof", "palm", "paw"}
 
 POLES: Final = 2.0
 """The largest distance of a helper from the limb that it lies beside, in lengths of the limb."""
+
+
+ALONG: Final = 0.1
+"""The largest distance from a limb of what is its helper and no chain of its own, in lengths of the
+limb: muscles and twist bones lie in it, sleeves hang off."""
 
 
 class Limb(NamedTuple):
@@ -69,6 +74,9 @@ class Body:
         generated = generated_character(armature)
         self.is_generated = generated is not None
         self.character = generated or character_of(armature, bone=bone)
+        self._below: dict[int, list[int]] = {}
+        for i, one in enumerate(self.character.bones):
+            self._below.setdefault(one.parent, []).append(i)
         self.limbs: list[tuple[Found, Limb]] = []
         for anatomical in self.character.anatomy.limbs:
             limb = self._limb(anatomical) if _is_end(self.character, anatomical) else None
@@ -165,12 +173,30 @@ class Body:
                 if i in (anatomical.end, toe):
                     return limb, True
                 if i in (*anatomical.carriers, *anatomical.bones):
-                    # A helper of its own, as one that twists, means it; a chain does not.
-                    is_alone = self._parent(index) == i in anatomical.bones and not self._children(
-                        index
-                    )
-                    return (limb, False) if i == index or is_alone else None
+                    is_part = i == index or self._is_helper_of(anatomical, i, index)
+                    return (limb, False) if is_part else None
         return None
+
+    def _is_helper_of(self, limb: Found, bone: int, index: int) -> bool:
+        """Return whether a bone below one of a limb is a helper of it, as one that twists.
+
+        A bone alone is one, and what stays along the limb, as bones of muscles do, if nothing else
+        is said by its name; a chain that leads away, as a sleeve does, means itself.
+        """
+        if self._parent(index) == bone in limb.bones and not self._children(index):
+            return True
+        way = [*self._up(index)]
+        branch = [way[way.index(bone) - 1]]
+        for i in branch:
+            branch += self._children(i)
+        bones = self.character.bones
+        if any(part_of(words_of(bones[i].name)) == "OTHER" for i in branch):
+            return False
+        ends = (limb.end,) if limb.end >= 0 else ()
+        line = [bones[i].head for i in (*limb.carriers, *limb.bones, *ends)]
+        ways = [*pairwise(line)]
+        least = ALONG * sum(dist(a, b) for a, b in ways)
+        return all(min(_from_line(bones[i].head, a, b) for a, b in ways) <= least for i in branch)
 
     def _up(self, index: int) -> Iterator[int]:
         while index >= 0:
@@ -181,7 +207,7 @@ class Body:
         return self.character.bones[index].parent
 
     def _children(self, index: int) -> list[int]:
-        return [i for i, bone in enumerate(self.character.bones) if bone.parent == index]
+        return self._below.get(index, [])
 
     def _beside(self, index: int) -> int:
         """Return the bone of the body that a helper lies beside; -1 if there is none.
@@ -208,7 +234,7 @@ class Body:
     def _distance(self, place: Vec, index: int) -> float:
         """Return the distance of a place from a bone, up to its children."""
         head = self.character.bones[index].head
-        ends = [bone.head for bone in self.character.bones if bone.parent == index]
+        ends = [self.character.bones[i].head for i in self._children(index)]
         return min(_from_line(place, head, end) for end in (head, *ends))
 
 

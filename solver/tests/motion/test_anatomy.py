@@ -637,6 +637,34 @@ def test_two_hips_are_those_of_the_legs_whatever_their_sides_are_called() -> Non
     }
 
 
+def test_a_twist_bone_in_a_leg_is_no_ankle() -> None:
+    joints = [
+        (name, "CannonTwist" + parent[-2:] if name.startswith("Foot") else parent, head)
+        for name, parent, head in ANIMALS["raptor"][0]
+    ]
+    at = next(k for k, joint in enumerate(joints) if joint[0] == "Foot.L")
+    joints[at:at] = both([("CannonTwist", "Cannon", (0.16, 0.125, 0.2))])
+    joints = [(n, p + n[-2:] if n.startswith("CannonT") else p, h) for n, p, h in joints]
+    found = recognize(parents_first(joints))
+    names = [bone.name for bone in parents_first(joints)]
+    assert [names[leg.end] for leg in found.limbs if leg.kind == "LEG"] == ["Foot.L", "Foot.R"]
+
+
+def parents_first(joints: list[Joint]) -> list[RestBone]:
+    """Return the bones of joints in any order."""
+    known = {name: parent for name, parent, _ in joints}
+
+    def depth(name: str) -> int:
+        return 1 + depth(known[name]) if name else 0
+
+    return bones_of(sorted(joints, key=lambda joint: depth(joint[0])))
+
+
+def test_what_is_worn_leads_to_no_head() -> None:
+    cape = line("thorax", "cape1 cape2 cape3", (0.0, 0.0, 0.2), (0.0, 0.1, 0.22), (0.0, 0.2, 0.24))
+    assert recognize(bones_of([*SCORPION, *cape])).head == recognize(bones_of(SCORPION)).head
+
+
 @pytest.mark.parametrize("hangs", [False, True])
 def test_the_only_arm_of_a_nameless_figure_does_not_lead_to_its_head(hangs: bool) -> None:
     arm = ("clavicle", "upper_arm", "forearm", "hand", "finger", "thumb")

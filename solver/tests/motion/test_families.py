@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import cos, dist, pi, sin
 
 import pytest
 from families import FAMILIES, Joint, joints_of, standing, walking
 
-from fabrik_solver.core.vectors import Vec, add, dot
+from fabrik_solver.core.vectors import Vec, add, dot, mix
 from fabrik_solver.motion.anatomy import Anatomy, RestBone, recognize
 
 SHAPED = ("mgear",)
@@ -122,6 +122,106 @@ def test_names_alone_tell_the_parts(name: str) -> None:
     found = recognize(bones_of(joints, rest_of(joints, (1.0, 0.0, 0.0), False)))
     check(name, joints, found, found.front)
     assert found.sureness < 0.5
+
+
+def chain(parent: str, name: str, *heads: Vec) -> list[Joint]:
+    """Return a chain of bones on a bone, by numbered names."""
+    names = [f"{name}_{k}" for k in range(len(heads))]
+    return [
+        Joint(*row, 0, head) for *row, head in zip(names, [parent, *names], heads, strict=False)
+    ]
+
+
+def end_of_limb(name: str, kind: str) -> str:
+    return next(end for one, end, _ in FAMILIES[name].parts if one == kind)
+
+
+def lower_bone(name: str) -> str:
+    return next(line[-1] for kind, _, line in FAMILIES[name].parts if kind == "ARM")
+
+
+def shield(name: str, joints: Sequence[Joint]) -> list[Joint]:
+    """A shield on one forearm, which reaches farther than the hand."""
+    x, y, z = next(joint.head for joint in joints if joint.name == lower_bone(name))
+    return chain(lower_bone(name), "shield", (x, y - 0.1, z), (x, y - 0.1, z + 0.5))
+
+
+def sword(name: str, joints: Sequence[Joint]) -> list[Joint]:
+    """A sword in one hand, which reaches down to the floor."""
+    hand = end_of_limb(name, "ARM")
+    x, y, z = next(joint.head for joint in joints if joint.name == hand)
+    return chain(hand, "sword", (x, y, z - 0.05), (x, y - 0.1, 0.5), (x, y - 0.2, 0.1))
+
+
+def cape(name: str, joints: Sequence[Joint]) -> list[Joint]:
+    """A cape on the bone that carries the arms, which reaches down to the calves."""
+    known = {joint.name: joint for joint in joints}
+    start = next(line[0] for kind, _, line in FAMILIES[name].parts if kind == "ARM")
+    while known[start].side:
+        start = known[start].parent
+    rows = ((0.0, "middle"), (0.08, "one"), (-0.08, "other"))
+    return [
+        joint
+        for x, row in rows
+        for joint in chain(
+            start, f"cape_{row}", *[(x, 0.09 + 0.02 * k, 1.46 - 0.24 * k) for k in range(6)]
+        )
+    ]
+
+
+def marks(name: str, joints: Sequence[Joint]) -> list[Joint]:
+    """Bones that mark where the last ones end, along these, as exporters add them."""
+    known = {joint.name: joint.head for joint in joints}
+    parents = {joint.parent for joint in joints}
+    return [
+        Joint(f"{one.name}_end", one.name, one.side, mix(known[one.parent], one.head, 1.6))
+        for one in joints
+        if one.name not in parents
+    ]
+
+
+WORN: list[tuple[str, Callable[[str, Sequence[Joint]], list[Joint]], bool]] = [
+    ("mixamo", shield, True),
+    ("unreal 5", shield, True),
+    ("makehuman", shield, True),
+    ("mixamo", shield, False),
+    ("xsens", shield, False),
+    ("mgear", sword, True),
+    ("mixamo", cape, False),
+    ("second life", cape, False),
+    ("advanced skeleton", cape, False),
+    ("roblox", marks, True),
+    ("perception neuron", marks, True),
+    ("rigify", marks, True),
+]
+"""What a family wears or carries, and whether the names mean anything."""
+
+
+@pytest.mark.parametrize(
+    ("name", "worn", "names"), WORN, ids=[f"{n}-{w.__name__}-{named}" for n, w, named in WORN]
+)
+def test_what_a_figure_wears_is_no_part_of_it(
+    name: str, worn: Callable[[str, Sequence[Joint]], list[Joint]], names: bool
+) -> None:
+    joints = joints_of(FAMILIES[name], standing(35.0))
+    joints += worn(name, joints)
+    found = recognize(bones_of(joints, [joint.head for joint in joints], names))
+    check(name, joints, found, (0.0, -1.0, 0.0))
+
+
+@pytest.mark.parametrize("name", ["makehuman", "mmd", "advanced skeleton", "rigify", "cloudrig"])
+def test_names_tell_the_parts_of_a_split_bone_that_are_not_quite_in_line(name: str) -> None:
+    joints = joints_of(FAMILIES[name], standing(35.0))
+    lines = [line for kind, _, line in FAMILIES[name].parts if kind in ("ARM", "LEG")]
+    inner = {bone for line in lines for bone in line}
+    moved = [
+        joint._replace(head=add(joint.head, (0.0, (0.015, -0.015, 0.0)[k % 3], 0.0)))
+        if joint.name in inner
+        else joint
+        for k, joint in enumerate(joints)
+    ]
+    found = recognize(bones_of(moved, [joint.head for joint in moved]))
+    check(name, moved, found, (0.0, -1.0, 0.0))
 
 
 WITHOUT: dict[str, tuple[list[tuple[str, int]], list[str]]] = {

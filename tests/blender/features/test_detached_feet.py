@@ -13,6 +13,8 @@ from operating import click_bones, refuses
 from rigs import activate, curves, evaluated, go, make_armature, update
 
 from addon.blender.character import character_of
+from addon.blender.clip import Clip
+from addon.blender.detached import detached_ends
 from addon.features.character.settings import character_settings
 
 pytestmark = pytest.mark.usefixtures("empty_file")
@@ -69,6 +71,35 @@ def make_detached(
         _pose(rig, named, frame)
     go(1)
     return rig
+
+
+def test_the_search_evaluates_each_frame_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = make_detached(has_names=False)
+    looked_at: list[float] = []
+    evaluated_at = Clip._evaluated
+    monkeypatch.setattr(
+        Clip,
+        "_evaluated",
+        lambda clip, frame: (looked_at.append(frame), evaluated_at(clip, frame))[1],
+    )
+    assert len(character_of(rig).detached) == 2
+    assert len(looked_at) == len({*looked_at}) > 1
+
+
+def test_what_is_small_or_no_body_is_no_detached_end() -> None:
+    """Of a rig's hundreds of bones most are of its face, and of its mechanisms."""
+    rig = make_detached(has_tails=True, is_keyed=False)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = rig.data.edit_bones
+    for k, (name, parent) in enumerate((("brow", "head"), ("lid", "brow"), ("lash", "root"))):
+        bone = bones.new(name)
+        bone.head, bone.tail = ((0.03, -0.1 - 0.03 * i, 1.65) for i in (k, k + 1))
+        bone.parent = bones[parent]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    names = {*rig.data.bones.keys()}
+    assert {*detached_ends(rig, Clip(rig), names)} == {"foot.L", "foot.R"}
+    assert {*detached_ends(rig, Clip(rig), names - {"foot.L", "shin.R"})} == set()
 
 
 def _pose(rig: Any, named: Any, frame: int) -> None:

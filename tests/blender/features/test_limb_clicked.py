@@ -140,6 +140,26 @@ def test_palms_slots_and_helpers_mean_their_limb_and_a_twist_does_not_turn_the_h
     assert meant(rig, "heel.L") == LEG
 
 
+def test_twist_and_muscle_bones_mean_their_limb_also_in_a_row_and_a_sleeve_itself() -> None:
+    rig = make_human(False)
+    dress(
+        rig,
+        foretwist1_L=("forearm.L", (0.52, 0.05, 1.44)),
+        foretwist2_L=("foretwist1.L", (0.62, 0.04, 1.44)),
+        muscleRoot_L=("thigh.L", (0.1, 0.0, 0.92)),
+        muscleBack_L=("muscleRoot.L", (0.1, 0.06, 0.7)),
+        muscleFront_L=("muscleRoot.L", (0.1, -0.06, 0.7)),
+        drape1_L=("forearm.L", (0.6, 0.05, 1.4)),
+        drape2_L=("drape1.L", (0.6, 0.05, 1.3)),
+        drape3_L=("drape2.L", (0.6, 0.07, 1.2)),
+    )
+    for name in ("foretwist1.L", "foretwist2.L"):
+        assert meant(rig, name) == ARM[:2]
+    for name in ("muscleRoot.L", "muscleBack.L", "muscleFront.L"):
+        assert meant(rig, name) == LEG[:2]
+    assert meant(rig, "drape2.L") == ["drape1.L", "drape2.L", "drape3.L"]
+
+
 def skin(rig: Any, *names: str) -> None:
     """Bind a mesh to bones."""
     mesh = bpy.data.meshes.new("Skin")

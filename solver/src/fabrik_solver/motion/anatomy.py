@@ -12,9 +12,19 @@ from math import dist
 from typing import Final, NamedTuple
 
 from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, sub, sum_of, unit
-from .figure import LEFT, SYMMETRY_TOLERANCE, UP, Figure, Names, RestBone, body_bones, level
+from .figure import (
+    LEFT,
+    SYMMETRY_TOLERANCE,
+    UP,
+    Figure,
+    Names,
+    RestBone,
+    body_bones,
+    level,
+    possible_body,
+)
 from .limb_finding import Limb, is_hand, is_segment, limbs_of, standing_ends, stiff_limbs
-from .naming import FACE, HAND, side_of, words_of
+from .naming import FACE, HAND, part_of, side_of, words_of
 
 __all__ = [
     "BETTER",
@@ -28,6 +38,8 @@ __all__ = [
     "body_bones",
     "is_segment",
     "level",
+    "part_of",
+    "possible_body",
     "recognize",
     "side_of",
     "words_of",
@@ -315,16 +327,20 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
 def _trunk_beyond(figure: Figure, bone: int) -> list[int]:
     """Return the children of a bone that belong to the trunk, without those of the face.
 
-    Nor does a tail by its name, which may rise ahead like that of a scorpion. Where markers of a
-    capture are all that there is of a head, the nose is it.
+    Nor does what is none by its name: a tail may rise ahead like that of a scorpion, and what marks
+    where a bone ends is that one's. Where markers of a capture are all that there is of a head, the
+    nose is it.
     """
+    names = figure.names
     trunk = [
         i
         for i in figure.children[bone]
-        if figure.side[i] == 0 and "tail" not in figure.names.words[i]
+        if figure.side[i] == 0
+        and names.parts[i] != "OTHER"
+        and (figure.children[i] or i not in names.marks)
     ]
-    children = [i for i in trunk if not FACE & set(figure.names.words[i])]
-    return children or [i for i in trunk if "nose" in figure.names.words[i]]
+    children = [i for i in trunk if not FACE & set(names.words[i])]
+    return children or [i for i in trunk if "nose" in names.words[i]]
 
 
 def _is_of_face(figure: Figure, bone: int) -> bool:

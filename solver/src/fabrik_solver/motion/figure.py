@@ -12,7 +12,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub, sum_of, unit
-from .naming import FRONT_OR_HIND, NOT_BODY, SIDES, TRUNK, TWIST, part_of, words_of
+from .naming import END, FRONT_OR_HIND, NOT_BODY, SIDES, TRUNK, TWIST, part_of, words_of
 
 # Not Final: mypyc would take such tuples for unset when they are used.
 UP: Vec = (0.0, 0.0, 1.0)
@@ -21,6 +21,9 @@ LEFT: Vec = (1.0, 0.0, 0.0)
 
 SYMMETRY_TOLERANCE: Final = 0.02
 """The largest distance of a joint from the mirror image of its twin, relative to the height."""
+
+SYMMETRIC: Final = 0.75
+"""The least share of the joints off the median plane that have a twin in a symmetric pose."""
 
 OFF_PLANE: Final = 0.002
 """The least distance of a bone from the median plane if all bones of a side below it are beyond."""
@@ -41,6 +44,20 @@ LIMBS: Final = {
     "ARM": "ARM",
 }
 """The limb of which each bone that bends is."""
+
+WAY: Final = {
+    "THIGH": 1,
+    "LEG": 1,
+    "UPPER_ARM": 1,
+    "ARM": 1,
+    "SHIN": 2,
+    "FOREARM": 2,
+    "FOOT": 3,
+    "HAND": 3,
+    "TOE": 4,
+    "FINGER": 4,
+}
+"""How far down a limb each part is."""
 
 
 class RestBone(NamedTuple):
@@ -73,6 +90,11 @@ class Names:
             with the other side.
         stems: The words of each name without its side.
         parts: The part of a limb that each one is, see `part_of`.
+        marks: The bones that mark where their parent ends, as importers and exporters add them:
+            they have its name with a word for an end.
+        told: How far down a limb each name leads, or one of a bone below it: 1 for the upper bone,
+            2 for the lower one, 3 for hand or foot, 4 beyond, 0 for none. Twist bones tell nothing,
+            and what is no limb by its name carries none.
     """
 
     def __init__(self, bones: Sequence[RestBone]) -> None:
@@ -87,11 +109,26 @@ class Names:
             side if (stem, -side) in known else 0
             for stem, side in zip(self.stems, sides, strict=True)
         ]
+        self.marks = {i for i, bone in enumerate(bones) if _is_mark(bones, bone)}
+        self.told = [
+            0 if TWIST & set(words) else WAY.get(part, 0)
+            for words, part in zip(self.words, self.parts, strict=True)
+        ]
+        for i in range(len(bones) - 1, -1, -1):  # Children before their parents.
+            above = bones[i].parent
+            if above >= 0 and self.parts[above] != "OTHER":
+                self.told[above] = max(self.told[above], self.told[i])
 
     def is_twist(self, bone: int) -> bool:
         """Return whether a bone twists a limb, and is none of what comes after that."""
         part = self.parts[bone]
         return (part == "" or part in LIMBS) and bool(TWIST & set(self.words[bone]))
+
+
+def _is_mark(bones: Sequence[RestBone], bone: RestBone) -> bool:
+    parent = bones[bone.parent].name if bone.parent >= 0 else ""
+    rest = bone.name.removeprefix(parent)
+    return 0 < len(rest) < len(bone.name) and bool(END & set(words_of(rest)))
 
 
 class Figure:
@@ -127,6 +164,7 @@ class Figure:
             self.children[bones[i].parent if bones[i].parent in self.children else -1].append(i)
         self.reach: dict[int, float] = {}
         self._next: dict[int, int] = {}
+        self._mirrored: set[int] = set()
         self._measure()
         self.left, self.front, self.evidence = LEFT, ORIGIN, ""
         self._twins: dict[int, int] = {}
@@ -145,7 +183,11 @@ class Figure:
             self.front = cross(self.left, UP)
 
     def line(self, start: int) -> list[int]:
-        """Return the longest chain of descendants of a bone, including it."""
+        """Return the main chain of descendants of a bone, including it.
+
+        Where it branches, it goes where names tell that the limb goes on, as a forearm may carry a
+        shield, then where a twin on the other side does so, and else where it is longest.
+        """
         path = [start]
         while path[-1] in self._next:
             path.append(self._next[path[-1]])
@@ -171,13 +213,20 @@ class Figure:
         )
 
     def _measure(self) -> None:
-        """Measure the longest chain below each bone."""
+        """Measure the longest chain below each bone, and find how each one goes on."""
+        told, sides, parts = self.names.told, self.names.sides, self.names.parts
         for i in reversed(self.body):  # Children before their parents.
             self.reach[i] = 0.0
+            best = (-1, -1, -1.0)
+            own = WAY.get(parts[i], 0)
             for child in self.children[i]:
                 reach = dist(self.heads[i], self.heads[child]) + self.reach[child]
-                if i not in self._next or reach > self.reach[i]:
-                    self.reach[i], self._next[i] = reach, child
+                self.reach[i] = max(self.reach[i], reach)
+                onward = told[child] if told[child] > own else 0
+                has_twin = sides[i] * sides[child] != 0 or child in self._mirrored
+                rank = (onward, int(has_twin), reach)
+                if rank > best:
+                    best, self._next[i] = rank, child
 
     def _find_sides(self) -> None:
         """Find left and what tells it."""
@@ -187,8 +236,10 @@ class Figure:
             self.front = cross(self.left, UP)
             return
         for axis in (LEFT, cross(UP, LEFT)):
-            if self._is_symmetric(axis):
+            self._mirrored = self._mirrored_by(axis)
+            if self._mirrored:
                 self.left, self.evidence = axis, "AXIS"
+                self._measure()
                 return
         pairs = self._shaped_pairs()
         if pairs:
@@ -222,8 +273,8 @@ class Figure:
     def _mean(self, bones: Sequence[int]) -> Vec:
         return scaled(sum_of([self.heads[i] for i in bones]), 1.0 / len(bones))
 
-    def _is_symmetric(self, axis: Vec) -> bool:
-        """Return whether bones off a median plane have twins on its other side.
+    def _mirrored_by(self, axis: Vec) -> set[int]:
+        """Return the bones off a median plane that have twins on its other side; none if few have.
 
         A bone and one below it are no twins: a snake is no figure that faces aside.
         """
@@ -232,11 +283,11 @@ class Figure:
         limit = SYMMETRY_TOLERANCE * self.height
         off = [i for i in self.body if abs(dot(heads[i], axis) - middle) > limit]
         if len(off) < 4 or limit <= 0.0:
-            return False
+            return set()
         cells: dict[tuple[int, ...], list[int]] = {}
         for i in off:
             cells.setdefault(_cell(heads[i], limit), []).append(i)
-        count = 0
+        mirrored: set[int] = set()
         for i in off:
             image = add(heads[i], scaled(axis, 2.0 * (middle - dot(heads[i], axis))))
             x, y, z = _cell(image, limit)
@@ -245,11 +296,12 @@ class Figure:
                 for cell in product((x - 1, x, x + 1), (y - 1, y, y + 1), (z - 1, z, z + 1))
                 for other in cells.get(cell, ())
             ]
-            count += any(
+            if any(
                 dist(image, heads[other]) <= limit and not self._is_in_line(i, other)
                 for other in near
-            )
-        return count >= 0.75 * len(off)
+            ):
+                mirrored.add(i)
+        return mirrored if len(mirrored) >= SYMMETRIC * len(off) else set()
 
     def _is_in_line(self, a: int, b: int) -> bool:
         """Return whether one of two bones is below the other one."""
@@ -372,25 +424,32 @@ def _lateral(pairs: Sequence[tuple[int, Vec]], height: float) -> Vec | None:
     return None
 
 
-def body_bones(bones: Sequence[RestBone]) -> list[int]:
-    """Return the bones of the body, without controls.
-
-    They are the largest hierarchy with deform bones, and others that are limbs which it lacks by
-    the names: legs may have no parent.
-    """
+def possible_body(bones: Sequence[RestBone]) -> list[int]:
+    """Return the bones that carry any that deforms, if any does, and are no controls by name."""
     carries = [bone.deforms for bone in bones]
     for i in range(len(bones) - 1, -1, -1):
         if carries[i] and bones[i].parent >= 0:
             carries[bones[i].parent] = True
     if not any(carries):
         carries = [True] * len(bones)
+    return [
+        i
+        for i, bone in enumerate(bones)
+        if carries[i] and (bone.is_foot or not NOT_BODY & set(words_of(bone.name)))
+    ]
+
+
+def body_bones(bones: Sequence[RestBone]) -> list[int]:
+    """Return the bones of the body, without controls.
+
+    They are the largest hierarchy with deform bones, and others that are limbs which it lacks by
+    the names: legs may have no parent.
+    """
     kept: dict[int, list[int]] = {}
     root: dict[int, int] = {}
-    for i, bone in enumerate(bones):
-        if bone.parent >= 0 and bone.parent not in root:
-            continue
-        if carries[i] and (bone.is_foot or not NOT_BODY & set(words_of(bone.name))):
-            root[i] = root.get(bone.parent, i)
+    for i in possible_body(bones):
+        if bones[i].parent < 0 or bones[i].parent in root:
+            root[i] = root.get(bones[i].parent, i)
             kept.setdefault(root[i], []).append(i)
     body: list[int] = []
     told: set[tuple[str, int, tuple[str, ...]]] = set()

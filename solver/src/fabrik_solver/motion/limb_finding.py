@@ -9,7 +9,7 @@ from math import cos, dist, hypot, inf, radians
 from typing import Final, NamedTuple
 
 from ..core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
-from .figure import ENDS, LIMBS, UP, Figure
+from .figure import ENDS, LIMBS, UP, Figure, Names
 from .naming import ARM_PARTS, LEG_PARTS, TRUNK, TWIST, part_of, words_of
 
 LEG_END_MAX: Final = 0.15
@@ -125,6 +125,7 @@ class _Chain:
         bones, names = figure.bones, figure.names
         while len(self.path) > 1 and names.is_twist(self.path[-1]):
             self.path.pop()  # It ends nothing.
+        del self.path[_held(names, self.path) :]
         self.side, self.trunk = figure.side[start], bones[start].parent
         self.heads = [figure.heads[i] for i in self.path]
         self.parts = [names.parts[i] for i in self.path]
@@ -151,6 +152,23 @@ class _Chain:
                 return k
         return -1
 
+    def upper(self, lower: int) -> int:
+        """Return the index of the first bone of a limb, given that below its knee or elbow.
+
+        A bone that is split in order to twist may have any number of parts, which need not be
+        exactly in line.
+        """
+        named = [k for k in range(lower) if self.parts[k] in ("THIGH", "UPPER_ARM")]
+        first = named[0] if named else lower - 1
+        words = self.figure.names.words
+        while first > 0 and (self.halves[first] or TWIST & set(words[self.path[first]])):
+            first -= 1
+        return first
+
+    def is_mark(self, k: int) -> bool:
+        """Return whether a bone only marks where the one before it ends."""
+        return k == len(self.path) - 1 and self.path[k] in self.figure.names.marks
+
     def is_stiff(self) -> bool:
         """Return whether no two bones bend before its hand or foot."""
         is_named = any(part in ("FOOT", "HAND") for part in self.parts[:2])
@@ -172,7 +190,9 @@ class _Chain:
         figure, path = self.figure, self.path
         for k in range(first, len(path)):
             here = figure.heads[path[k]]
-            fingers = [i for i in figure.children[path[k]] if figure.children[i]]
+            parts = figure.names.parts
+            beyond = [i for i in figure.children[path[k]] if parts[i] != "OTHER"]
+            fingers = [i for i in beyond if figure.children[i]]
             sizes = sorted([dist(here, figure.heads[i]) + figure.reach[i] for i in fingers])
             if len(sizes) > 1 and sizes[-2] > THUMB_MIN * sizes[-1]:
                 return k
@@ -190,6 +210,13 @@ class _Chain:
             return False
         a, b = self.heads[k : k + 2]
         return a[2] - b[2] < 0.5 * dist(a, b)
+
+
+def _held(names: Names, path: Sequence[int]) -> int:
+    """Return the index of what a hand or foot holds by its name, or the number of bones."""
+    parts = [names.parts[i] for i in path]
+    end = next((k for k, part in enumerate(parts) if part in ENDS), len(parts))
+    return next((k for k in range(end, len(parts)) if parts[k] == "OTHER"), len(parts))
 
 
 def _kind(parts: Sequence[str]) -> str:
@@ -334,9 +361,11 @@ def _kinds(pairs: Sequence[tuple[_Chain, _Chain]]) -> list[str]:
     if "LEG" not in kinds:
         for k in _without_paws([pairs[k][0] for k in shaped]):
             kinds[shaped[k]] = "LEG"
-        shaped = [k for k in shaped if kinds[k] == "ARM"]
     for k in _hanging(pairs, kinds):
         kinds[k] = ""
+    for k in _skirts(pairs, kinds):
+        kinds[k] = ""
+    shaped = [k for k in shaped if kinds[k] == "ARM"]
     has_arms = any(kinds[k] == "ARM" for k in range(len(pairs)) if k not in shaped)
     bearing = {pairs[k][0].trunk for k, kind in enumerate(kinds) if kind == "LEG"}
     able = [pairs[k] for k in shaped if not pairs[k][0].is_horn()]
@@ -362,6 +391,21 @@ def _hanging(pairs: Sequence[tuple[_Chain, _Chain]], kinds: Sequence[str]) -> li
         and any(
             pairs[k][0].trunk == pairs[j][0].trunk or not _stand(pairs[k][0], pairs[j][0])
             for j in sure
+        )
+    ]
+
+
+def _skirts(pairs: Sequence[tuple[_Chain, _Chain]], kinds: Sequence[str]) -> list[int]:
+    """Return which pairs that have the shape of arms begin at the height of legs beside them."""
+    legs = [pair[0] for pair, kind in zip(pairs, kinds, strict=True) if kind == "LEG"]
+    return [
+        k
+        for k, (chain, other) in enumerate(pairs)
+        if kinds[k] == "ARM"
+        and not (chain.kind or other.kind)
+        and any(
+            leg.trunk == chain.trunk and chain.high <= leg.high + 0.01 * chain.figure.height
+            for leg in legs
         )
     ]
 
@@ -469,9 +513,7 @@ def _kind_in_pose(pair: tuple[_Chain, _Chain], pairs: Sequence[tuple[_Chain, _Ch
     if len(chain.path) < 3 or chain.size < LIMB_MIN * height:
         return ""
     if not _is_low(chain):
-        # What begins at the height of a leg on the same bone is a skirt.
-        legs = [one[0] for one in pairs if one[0].trunk == chain.trunk and _is_low(one[0])]
-        return "" if any(chain.high <= leg.high + 0.01 * height for leg in legs) else "ARM"
+        return "ARM"
     starts_low = chain.high < LEG_START_MIN * height or chain.high - chain.low < 0.5 * chain.high
     return "" if starts_low else "LEG"
 
@@ -531,20 +573,19 @@ def _ends(chain: _Chain, kind: str) -> tuple[int, int]:
     Without a hand or foot the latter is the number of bones.
     """
     lower, count = chain.lower(), len(chain.path)
+    joints = count - 1 if count > 3 and chain.is_mark(count - 1) else count
     last = chain.find(("FOOT", "HAND"), max(lower + 1, 2))
     if lower >= 0:
         after = next((k for k in range(lower + 1, count) if not chain.halves[k]), count)
-        first = lower - 1
-        while first > 0 and chain.halves[first]:
-            first -= 1
+        first = chain.upper(lower)
         if after == count:
             return _without_end(chain, kind, first, lower)
     elif last >= 0:
         first, after = _carriers(chain, kind, last), last
     else:
-        first = _carriers(chain, kind, count - 1)
+        first = _carriers(chain, kind, joints - 1)
         after = first + 2 if kind == "LEG" else _wrist(chain, first)
-    last = last if last >= 0 else after if lower >= 0 or kind == "ARM" else count - 1
+    last = last if last >= 0 else after if lower >= 0 or kind == "ARM" else joints - 1
     return first, _ankle(chain, first, after, last) if kind == "LEG" else last
 
 
@@ -641,6 +682,8 @@ def _ankle(chain: _Chain, first: int, least: int, otherwise: int) -> int:
         least = above  # What is called foot is its ball alone.
     for k in range(least, len(heads)):
         share = shares[k]
+        if chain.halves[k] or chain.is_mark(k):
+            continue
         if share <= FOOT_MAX:
             return k
         if share <= ANKLE_MAX and k + 1 < len(heads) and _is_flat(heads, k):

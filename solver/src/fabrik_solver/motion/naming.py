@@ -104,6 +104,9 @@ GIRDLE: Final = {
 """Words in the names of bones between trunk and limb, if two bones that bend come after."""
 
 FACE: Final = {"chin", "face", "jaw", "nose"}
+END: Final = {"end", "nub", "tip"}
+"""Words that importers and exporters add to the name of a bone for one that marks where it ends."""
+
 TWIST: Final = {"part", "roll", "twist"}
 HAND: Final = {"hand", "wrist"}
 LEFTS: Final = {
