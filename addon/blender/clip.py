@@ -16,7 +16,7 @@ from .curves import Curves, Sampler
 from .rotation import PatchedChannels, quaternion
 
 SAMPLES: Final = 9
-"""The number of frames at which a clip is looked at, the first and the last one included."""
+"""The largest number of frames at which a clip is looked at, those at its ends included."""
 
 
 class Clip:
@@ -26,7 +26,7 @@ class Clip:
 
     Attributes:
         object: The armature object.
-        frames: The frames at which to look at it, ascending; empty if it does not animate bones.
+        frames: Whole frames at which to look at it, ascending; empty if it does not animate bones.
     """
 
     def __init__(self, armature: bpy.types.Object) -> None:
@@ -42,7 +42,9 @@ class Clip:
         first = min((span[0] for span in ranges), default=0.0)
         last = max((span[1] for span in ranges), default=0.0)
         steps = range(SAMPLES) if last > first else range(min(1, len(ranges)))
-        self.frames = [first + (last - first) * k / (SAMPLES - 1) for k in steps]
+        # Captures are keyed at whole frames, and between these a foot may leave its leg.
+        at = {round(first + (last - first) * k / (SAMPLES - 1)) for k in steps}
+        self.frames = [float(frame) for frame in sorted(at)]
 
     def matrices(self, frame: float) -> dict[str, Matrix]:
         """Return the matrices of all bones at a frame, in armature space, parents first."""

@@ -284,3 +284,20 @@ def test_it_is_said_where_a_foot_would_stay_behind() -> None:
     item.ground.use = True
     update()
     assert item.state == "INVALID" and "no child of the leg" in item.message
+
+
+@pytest.mark.parametrize("last", [18, 20, 22])
+def test_where_it_ends_is_measured_at_keys_and_not_between_them(last: int) -> None:
+    """A capture is keyed at whole frames; between them its feet go straight and legs in arcs."""
+    rig = make_detached()
+    for curve in curves(rig):
+        for key in reversed(curve.keyframe_points):
+            key.interpolation = "LINEAR"
+            if key.co[0] > last:
+                curve.keyframe_points.remove(key)
+    bones = rig.data.bones
+    ends = character_of(rig).detached
+    for side in "LR":
+        shin, foot = bones[f"shin.{side}"], bones[f"foot.{side}"]
+        rest = shin.matrix_local.inverted() @ foot.head_local
+        assert (Vector(ends[foot.name].joint) - rest).length < 1e-6
