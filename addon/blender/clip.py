@@ -17,7 +17,7 @@ from .curves import Curves, Sampler
 from .rotation import PatchedChannels, quaternion
 
 SAMPLES: Final = 9
-"""The number of frames at which a clip is looked at, the first and the last one included."""
+"""The largest number of frames at which a clip is looked at, those at its ends included."""
 
 
 class Clip:
@@ -28,6 +28,7 @@ class Clip:
     Attributes:
         object: The armature object.
         frames: The frames at which to look at it, ascending; empty if it does not animate bones.
+            They are keyed ones as far as possible, else whole ones.
     """
 
     def __init__(self, armature: bpy.types.Object) -> None:
@@ -43,23 +44,17 @@ class Clip:
         first = min((span[0] for span in ranges), default=0.0)
         last = max((span[1] for span in ranges), default=0.0)
         steps = range(SAMPLES) if last > first else range(min(1, len(ranges)))
-        self.frames = [first + (last - first) * k / (SAMPLES - 1) for k in steps]
-        self._densest: Any = max(
-            bone_curves, key=lambda curve: len(curve.keyframe_points), default=None
-        )
-
-    def keyed_frames(self) -> list[float]:
-        """Return the keyed frames nearest to those at which to look at it.
-
-        Between the keys of a bake bones may be apart that are together at each of its frames.
-        """
-        keys: Any = self._densest.keyframe_points if self._densest is not None else ()
-        if not keys:
-            return self.frames
-        points = array("f", bytes(8 * len(keys)))
-        keys.foreach_get("co", points)
-        times = points[::2]
-        return [min(times, key=lambda time, at=frame: abs(time - at)) for frame in self.frames]
+        step = (last - first) / (SAMPLES - 1)
+        densest = max(bone_curves, key=lambda curve: len(curve.keyframe_points), default=None)
+        times = _times(densest) if densest is not None else [first]
+        self.frames: list[float] = []
+        for k in steps:
+            at = first + k * step
+            key = min(times, key=lambda time, at=at: abs(time - at))
+            # Between the keys of a capture a foot may leave its leg.
+            frame = key if abs(key - at) <= 0.5 * step else float(round(at))
+            if frame not in self.frames:
+                self.frames.append(frame)
 
     def matrices(self, frame: float) -> dict[str, Matrix]:
         """Return the matrices of all bones at a frame, in armature space, parents first."""
@@ -87,6 +82,13 @@ class Clip:
                 above["parent_matrix_local"] = parent.matrix_local
             matrices[rest.name] = rest.convert_local_to_pose(basis, rest.matrix_local, **above)
         return matrices
+
+
+def _times(curve: Any) -> list[float]:
+    """Return the frames of the keys of an F-curve."""
+    points = array("f", bytes(8 * len(curve.keyframe_points)))
+    curve.keyframe_points.foreach_get("co", points)
+    return list(points[::2])
 
 
 def _strip(armature: bpy.types.Object) -> Any:

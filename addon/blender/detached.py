@@ -73,7 +73,7 @@ def detached_ends(
         names: All that hands and feet may be: they may have the names of controls.
     """
     bones = cast("bpy.types.Armature", armature.data).bones
-    poses = [clip.matrices(frame) for frame in clip.keyed_frames()]
+    poses = [clip.matrices(frame) for frame in clip.frames]
     # Blender looks at all bones for the children of each.
     children: dict[str, list[bpy.types.Bone]] = {}
     below: dict[str, set[str]] = {}

@@ -22,7 +22,6 @@ from fabrik_solver.core.vectors import IDENTITY, ORIGIN, Mat3, Quat, Vec, add, o
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
-from ...blender.refusals import rest_problem
 from ...blender.rotation import PoseChannels, floats
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
 from ...editing.posing import PosedRotation
@@ -59,8 +58,6 @@ class ChainDrag:
         self.object, self.bones = armature, bones
         self.name = rig.names[bones[-1]]
         now = Evaluated(armature.evaluated_get(depsgraph))
-        if problem := rest_problem(armature):
-            raise ProblemError(problem)
         channels = PoseChannels(pose_bones(armature))
         self._rotations = {bone: PosedRotation(self._bone(bone)) for bone in bones}
         world = now.object.matrix_world

@@ -13,7 +13,7 @@ import bpy
 from ...blender.errors import ProblemError
 from ...blender.messages import msg, recalled
 from ...blender.moving import refuse_held
-from ...blender.refusals import linked_problem
+from ...blender.refusals import linked_problem, rest_problem
 from ...blender.skeleton import Point, Skeleton, skeleton_of
 from ...editing.constraints import is_on
 from ...plan import planner
@@ -70,7 +70,7 @@ def begin(
     Raises:
         ProblemError: If it cannot be dragged.
     """
-    if problem := linked_problem(armature):
+    if problem := linked_problem(armature) or rest_problem(armature):
         raise ProblemError(problem)
     depsgraph = bpy.context.evaluated_depsgraph_get()
     planner.discard_if_outdated()

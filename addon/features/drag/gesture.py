@@ -15,6 +15,7 @@ from ...blender.errors import listed
 from ...blender.messages import Message, joined, msg
 from ...ui.wording import length_text
 from .displacement import Lock, Typed, locked, on_grid, pressed, projected, stepped
+from .drag import WHY_SHORT
 from .pointer import Pointer
 from .protocol import Drag, FollowingDrag
 from .snapping import seen_point
@@ -172,7 +173,9 @@ class Gesture:
         typed = f"   [{', '.join(texts)}]" if texts else ""
         whole = length_text(scene, length(self.displacement))
         moved = f"   {'   '.join(parts)}   ({whole})"
-        return joined("", (listed([self.dragged.name]), moved, along, typed))
+        why = WHY_SHORT.get(self.dragged.state, "")
+        held = joined("   ", ("", why)) if why else ""
+        return joined("", (listed([self.dragged.name]), moved, along, typed, held))
 
 
 def _lock_text(lock: Lock) -> Message:

@@ -19,6 +19,7 @@ from ...ui.reporting import say
 from ...ui.wording import length_text
 from . import drag
 from .gesture import Gesture
+from .picking import bone_under
 from .protocol import Drag, PinningDrag
 from .selection import PoseSelection
 
@@ -194,7 +195,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             self.report({"ERROR"}, shown(str(problem)))
             return {"CANCELLED"}
         self.armature, self.bone = armature.name, bone
-        self._gesture = Gesture(context, dragged, armature, mouse)
+        self._gesture, self._shown = Gesture(context, dragged, armature, mouse), ""
         cast(Any, context.window_manager).modal_handler_add(self)
         keys = (*KEYS, PIN_KEY) if isinstance(dragged, PinningDrag) else KEYS
         draw = cast(Any, context.workspace).status_text_set
@@ -203,8 +204,11 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def _show(self, context: bpy.types.Context) -> None:
-        """Show the displacement in the header."""
-        cast(Any, context.area).header_text_set(shown(self._gesture.text(context.scene)))
+        """Show in the header the displacement, and what keeps the tip from following it."""
+        text = shown(self._gesture.text(context.scene))
+        if text != self._shown:
+            self._shown = text
+            cast(Any, context.area).header_text_set(text)
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
         """Handle mouse and keys."""
@@ -240,6 +244,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             return {"RUNNING_MODAL"}
         if event.type == "TIMER":
             self._gesture.tick()
+            self._show(context)
             return {"RUNNING_MODAL"}
         if event.type == "MOUSEMOVE":
             self._gesture.mouse_move(context, event)
@@ -279,21 +284,6 @@ def _draw_keys(header: Any, keys: Sequence[tuple[tuple[str, ...], str]]) -> None
         if "EVENT_CTRL" in icons:
             row.separator(factor=2.0)  # The icon is wider than its button.
         row.label(text=shown(text), translate=False)
-
-
-def bone_under(
-    context: bpy.types.Context, selection: PoseSelection, mouse: tuple[float, float]
-) -> tuple[bpy.types.Object, str] | None:
-    """Return the bone under the mouse, as Blender's selection finds it; None if there is none."""
-    region: Any = context.region
-    pixel = (int(mouse[0] - region.x), int(mouse[1] - region.y))
-    selection.clear_bones()
-    try:
-        bpy.ops.view3d.select(location=pixel)
-        candidates: list[Any] = list(context.selected_pose_bones or ())
-        return (candidates[0].id_data, candidates[0].name) if candidates else None
-    finally:
-        selection.restore()
 
 
 class FABRIK_drag(bpy.types.WorkSpaceTool):

@@ -143,7 +143,8 @@ class TargetDrag:
 
     @property
     def state(self) -> str:
-        """The state of the constraint."""
+        """The state of the constraint, solved for where its target is now."""
+        bpy.context.evaluated_depsgraph_get()
         return settings(self._chain.rig.object).constraints[self._chain.item].state
 
     def tip(self) -> Vec:

@@ -347,7 +347,8 @@ class WholeBodyDrag:
             self._hold()  # What was learned there may be infinite.
             raise ProblemError("Too far away (single precision overflows): drag less far") from None
         missed = max(pose.misses[: len(dragged)])
-        self.state = "REACHED" if missed <= REACHED * posed.size else "OUT_OF_REACH"
+        is_reached = missed <= max(near, REACHED) * posed.size  # A lag is no lack of reach.
+        self.state = "REACHED" if is_reached else "OUT_OF_REACH"
 
     def _write(self, pose: WholeBodyPose) -> None:
         """Write a pose to the channels of bones, targets and poles."""

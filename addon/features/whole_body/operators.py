@@ -13,7 +13,7 @@ from ...settings.definitions import defined
 from ...ui.refusing import Working, active_armature, armature_refusal, rest_refusal
 from ...ui.registering import registering
 from ..drag import drag
-from ..drag.operators import bone_under
+from ..drag.picking import bone_under
 from ..drag.selection import PoseSelection
 from .keeping import bake, keep
 from .settings import (

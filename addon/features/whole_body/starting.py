@@ -5,8 +5,6 @@ from __future__ import annotations
 import bpy
 
 from ...blender.character import recognizing_once
-from ...blender.errors import ProblemError
-from ...blender.refusals import rest_problem
 from ...blender.skeleton import skeleton_of
 from ..drag.mirrored import OtherSide
 from .body import root_of
@@ -31,8 +29,6 @@ def begin(
     pinned = any(pinned_bone(armature, pin) for pin in pins_of(armature))
     if not pinned and not whole_body:
         return None
-    if problem := rest_problem(armature):
-        raise ProblemError(problem)
     depsgraph = bpy.context.evaluated_depsgraph_get()
     with recognizing_once():
         if not _is_of_body(depsgraph, armature, bone):

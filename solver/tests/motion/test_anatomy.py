@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import cos, sin
+from typing import Any
 
 import pytest
 from animals import ANIMALS, CRAB, INSECT, SCORPION, SHARK, SNAKE, STAG, Joint, both, line
 
+from fabrik_solver import COMPILED
 from fabrik_solver.core.vectors import Vec, add, dot
+from fabrik_solver.motion import limb_finding
 from fabrik_solver.motion.anatomy import (
     UP,
     Limb,
@@ -822,3 +825,32 @@ def test_the_floor_is_at_the_origin_where_feet_are_right_above_it(
 ) -> None:
     given = ([size * high for high in heights] for heights in (joints, ends))
     assert floor_below(*given, leg=0.9 * size) == size * floor
+
+
+@pytest.mark.skipif(COMPILED, reason="what calls within a compiled module cannot be counted")
+def test_whether_a_face_is_a_hand_is_found_once_and_not_for_each_of_its_joints(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Faces for captures have hundreds of joints, each with an end where FBX files add them."""
+    rows = 0
+
+    def counted(*args: Any) -> bool:
+        nonlocal rows
+        rows += 1
+        return is_row(*args)
+
+    is_row = limb_finding._is_row
+    monkeypatch.setattr(limb_finding, "_is_row", counted)
+    counts: list[int] = []
+    for count in (10, 20):
+        joints = [*HUMAN, ("face", "head", (0.0, -0.05, 1.6))]
+        for i in range(count):
+            turn = 0.5 * i
+            place = (0.06 + 0.02 * sin(turn), -0.08, 1.65 + 0.05 * cos(turn))
+            end = (place[0], -0.1, place[2])
+            joints += both([(f"j{i}", "face", place), (f"j{i}_end", f"j{i}", end)])
+        rows = 0
+        anatomy = recognize(bones_of(joints))
+        assert joints[anatomy.head][0] == "head" and not anatomy.missing()
+        counts.append(rows)
+    assert 0 < counts[1] <= 3 * counts[0]  # Once is twice as much, for each it is four times.

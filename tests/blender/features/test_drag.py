@@ -8,6 +8,7 @@ from pathlib import Path
 
 import bpy
 import pytest
+from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Matrix, Vector
 from operating import select_bone, select_bones
 from rigs import (
@@ -41,6 +42,7 @@ from addon.features.drag.displacement import (
     projected,
     stepped,
 )
+from addon.features.drag.picking import hand_meant
 from addon.features.drag.selection import PoseSelection
 from addon.features.drag.snapping import seen_point
 from addon.features.drag.target import TargetDrag
@@ -662,6 +664,19 @@ def test_a_connected_target_bone_and_a_rest_pose_are_said() -> None:
     assert "is in rest position" in refusal(rig, "B4")
 
 
+@pytest.mark.parametrize("whole_body", [False, True])
+def test_a_target_is_not_dragged_while_the_armature_does_not_show_its_pose(
+    whole_body: bool,
+) -> None:
+    rig, target = reaching()
+    rig.data.pose_position = "REST"
+    update()
+    there = target.location.copy()
+    with pytest.raises(RuntimeError, match="is in rest position"):
+        bpy.ops.fabrik.drag(bone="B2", value=WAY, whole_body=whole_body)
+    assert target.location == there
+
+
 def test_a_flat_armature_cannot_be_posed_by_hand() -> None:
     rig = make_chain(3)
     rig.scale = (0, 1, 1)
@@ -907,6 +922,85 @@ def test_the_report_tells_how_far_the_tip_went() -> None:
     assert why == "it is out of reach"
     assert abs(distance - (tip_world(rig, "Fore") - start).length) < 1e-5
     assert 0.3 < distance < 2.5
+
+
+def test_the_state_is_that_of_where_the_target_is_now() -> None:
+    rig, _ = arm_with_hand()
+    held = drag.begin(rig, "Hand")
+    states: list[str] = []
+    for way in ((0.1, 0.0, -0.1), (5.0, 0.0, 0.0), (0.1, 0.0, -0.1)):
+        held.move_by(way)
+        states.append(held.state)
+    held.cancel()
+    assert states == ["REACHED", "OUT_OF_REACH", "REACHED"]
+
+
+class View:
+    """A 3D Viewport of 1000 by 1000 pixels that looks along Y, whose size shows as many metres."""
+
+    width = height = 1000
+
+    def __init__(self, metres: float) -> None:
+        scale = 2.0 / metres
+        self.view_matrix = Matrix.Rotation(-pi / 2, 4, "X")
+        self.perspective_matrix = Matrix.Diagonal((scale, scale, -0.01, 1.0)) @ self.view_matrix
+
+    def pixel(self, place: Vector) -> Vector:
+        at = location_3d_to_region_2d(self, self, place)
+        assert at is not None
+        return at
+
+
+def hand_of_fingers() -> bpy.types.Object:
+    bones = {
+        "Forearm": ((0.0, 0.0, 0.0), (0.25, 0.0, 0.0), ""),
+        "Hand": ((0.25, 0.0, 0.0), (0.35, 0.0, 0.0), "Forearm"),
+        "Twist": ((0.2, 0.0, 0.0), (0.25, 0.0, 0.0), "Forearm"),
+    }
+    for name, z in (("Thumb", -0.03), ("Index", 0.02)):
+        bones[f"{name}1"] = ((0.35, 0.0, z), (0.38, 0.0, z), "Hand")
+        bones[f"{name}2"] = ((0.38, 0.0, z), (0.41, 0.0, z), f"{name}1")
+    rig = make_armature(bones)
+    update()
+    return rig
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.01])
+@pytest.mark.parametrize(
+    ("bone", "metres", "hand"),
+    [
+        ("Thumb1", 4.0, "Hand"),  # It is 8 pixels long, the hand 25.
+        ("Thumb2", 4.0, "Hand"),
+        ("Thumb1", 1.0, ""),  # Near enough to be aimed at.
+        ("Hand", 4.0, ""),
+        ("Hand", 20.0, ""),  # It is small, but no finger of the forearm.
+        ("Thumb2", 2.2, ""),  # It is small, but too far from the hand for that to be meant.
+    ],
+)
+def test_a_finger_that_is_too_small_to_be_aimed_at_is_its_hand(
+    bone: str, metres: float, hand: str, scale: float
+) -> None:
+    rig = hand_of_fingers()
+    rig.data.transform(Matrix.Scale(1.0 / scale, 4))
+    rig.data.update_tag()
+    rig.scale = (scale, scale, scale)
+    update()
+    view, posed = View(metres), rig.pose.bones[bone]
+    pixel = view.pixel(rig.matrix_world @ posed.head)
+    assert hand_meant(view, view, rig, bone, pixel) == hand
+    posed.custom_shape = make_empty()  # What is seen of it then may have any size.
+    assert hand_meant(view, view, rig, bone, pixel) == ""
+
+
+def test_a_finger_that_points_at_the_viewer_is_no_smaller_for_that() -> None:
+    rig = hand_of_fingers()
+    thumb = rig.pose.bones["Thumb1"]
+    thumb.matrix = Matrix.Translation(thumb.head) @ Matrix.Rotation(pi, 4, "Z")
+    update()
+    view = View(1.0)
+    pixel = view.pixel(thumb.head)
+    assert (view.pixel(thumb.tail) - pixel).length < 0.1
+    assert hand_meant(view, view, rig, "Thumb1", pixel) == ""
 
 
 def test_a_free_chain_tells_it_as_well() -> None:

@@ -149,6 +149,7 @@ class Figure:
             does.
         reach: The length of the longest chain below each bone of the body.
         side: The side of each bone of the body: 1 for left, -1 for right, 0 for the trunk.
+        hands: Whether bones that were asked for carry nothing but fingers.
     """
 
     def __init__(
@@ -165,6 +166,7 @@ class Figure:
         self.reach: dict[int, float] = {}
         self._next: dict[int, int] = {}
         self._mirrored: set[int] = set()
+        self.hands: dict[int, bool] = {}
         self._measure()
         self.left, self.front, self.evidence = LEFT, ORIGIN, ""
         self._twins: dict[int, int] = {}

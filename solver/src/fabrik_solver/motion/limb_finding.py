@@ -298,6 +298,14 @@ def is_hand(figure: Figure, bone: int) -> bool:
     By its name it is a hand, or else its fingers tell, which do not branch and end in a row: they
     lead where the hand does, as the legs of a table would, and one thumb may lead elsewhere.
     """
+    # It is asked for each finger, and a face may have hundreds of joints that might be some.
+    known = figure.hands.get(bone)
+    if known is None:
+        known = figure.hands[bone] = _is_hand(figure, bone)
+    return known
+
+
+def _is_hand(figure: Figure, bone: int) -> bool:
     starts = [i for i in figure.children.get(bone, ()) if figure.children[i]]
     if bone < 0 or len(starts) < 2 or any(figure.branches(i) for i in starts):
         return False
