@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol, cast
@@ -12,7 +12,7 @@ import bpy
 
 from fabrik_solver import Frame, point_in
 from fabrik_solver.core.vectors import ORIGIN, Vec, add, length, sub
-from fabrik_solver.motion.contacts import BALL_HEIGHT, Thresholds, floor_level, level_of, quantile
+from fabrik_solver.motion.contacts import BALL_HEIGHT, Thresholds, floor_level
 
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
@@ -320,12 +320,12 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
-    """Return the height of the floor of an armature's animation below a foot, above its origin.
+    """Return the height of the floor of the animation below a foot, above the armature's origin.
 
     It is found from the contacts of all feet together, and 0 if there are none. A foot that is held
-    at another angle than at rest, as in sitting, counts only if there is no other. Where a foot by
-    itself stands higher or lower than that, though not by more than `BALL_HEIGHT`, it is its own
-    floor: markers of captures are not at the same height on both feet.
+    at another angle than at rest, as in sitting, counts only if there is no other. If a foot stands
+    as high or low as a contact may be off that floor, its floor is there: markers of captures are
+    not at the same height on both feet.
 
     Args:
         chain: The foot.
@@ -333,8 +333,7 @@ def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
     """
     standing: list[float] = []
     tilted: list[float] = []
-    own: list[float] = []
-    leg = 0.0
+    leg, level = 0.0, None
     for other in planner.current().chains:
         if other.rig.uid == chain.rig.uid and isinstance(other.goal_source, GroundGoal):
             if snapshot is None:
@@ -349,14 +348,7 @@ def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
                 tilted += contact_track.tilted
                 leg = contact_track.track.leg
                 if other.item == chain.item:
-                    own = contact_track.standing
+                    level = contact_track.level
     heights = standing or tilted
     floor = floor_level(heights, leg) if heights else 0.0
-    level = _foot_level(own, leg) if own else floor
-    return level if abs(level - floor) <= BALL_HEIGHT * leg else floor
-
-
-def _foot_level(heights: Sequence[float], leg: float) -> float:
-    """Return the height at which one foot stands, from those of its contacts (see `level_of`)."""
-    low, top = level_of(heights, leg)
-    return quantile([height for height in heights if low <= height <= top], 0.5)
+    return floor if level is None or abs(level - floor) > BALL_HEIGHT * leg else level
