@@ -291,7 +291,7 @@ class FootClip:
         return add(self.pose(frame).place, self.root(frame))
 
     def ends(self, number: int) -> list[Vec]:
-        """Return the points of the sole that stand in a contact, relative to the goal."""
+        """Return the points of the sole in a contact, relative to the goal: first what stands."""
         return self._stands(number)[0]
 
     def hover(self, number: int) -> tuple[float, float]:
@@ -307,10 +307,10 @@ class FootClip:
     def _stands(self, number: int) -> tuple[list[Vec], float]:
         if number not in self._standing:
             planted = self.planted.places[number]
-            points = dict.fromkeys((self.sole.heel, self.sole.ball))
+            points = (self.sole.heel, self.sole.ball)
             if all(anchor.part.kind == BALL for anchor in planted.anchors):
-                points = [self.sole.ball]
-            ends = [rotate(planted.turn, point) for point in points]
+                points = points[::-1]  # The heel is not to be in a step behind the ball.
+            ends = [rotate(planted.turn, point) for point in dict.fromkeys(points)]
             heights = [dot(add(planted.base, end), self.inputs.up) for end in ends]
             self._standing[number] = ends, max(0.0, min(heights) - self.inputs.floor)
         return self._standing[number]

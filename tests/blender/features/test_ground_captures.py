@@ -16,7 +16,7 @@ from inside import planned, walk_of
 from kept_files import open_kept
 from mathutils import Matrix, Quaternion, Vector
 from rigs import activate, add_constraint, evaluated, go, link, make_armature, make_empty, update
-from walkers import make_ground, messages, states
+from walkers import make_ground, make_terrain, messages, states
 
 pytestmark = pytest.mark.newest
 
@@ -855,3 +855,35 @@ def test_an_animal_whose_feet_are_not_part_of_its_legs_does_not_sink_into_its_fl
     after = toes_at(rig, (body,), frames_of(rig))[body]
     high = min(place.z for place in before)
     assert max(abs((old - new).z) for old, new in zip(before, after, strict=True)) < 0.01 * high
+
+
+def test_heel_of_a_foot_that_stands_on_its_ball_is_not_in_the_step_behind_it(
+    empty_file: None,
+) -> None:
+    """Backward up a stair, it landed below the tread behind it and jumped up within a frame."""
+    rig = capture("cmu_08_01.bvh")
+    for curve in curves_of(rig.animation_data.action):
+        keys = curve.keyframe_points
+        values = [key.co.y for key in keys]
+        for key, value in zip(keys, reversed(values), strict=True):
+            key.co.y, key.interpolation = value, "LINEAR"
+        curve.update()
+    play_at(rig, RATE)
+    give_targets(rig, ["LeftFoot", "RightFoot"])
+    names = ("Hips", "RightUpLeg", "RightLeg", "RightFoot")
+    before = toes_at(rig, names, frames_of(rig))
+    joints = [before[name][0] for name in names[1:]]
+    size = sum((b - a).length for a, b in pairwise(joints)) / 0.85
+    begin, end = before["Hips"][0], before["Hips"][-1]
+    assert end.y - begin.y > 2.0 * abs(end.x - begin.x)
+    edges = [begin.y + (0.5 + 0.42 * i) * size for i in range(6)]
+    ys = sorted({begin.y - 3.0, end.y + 3.0, *edges, *[edge - 1e-4 for edge in edges]})
+
+    def height(_x: float, y: float) -> float:
+        return 0.16 * size * sum(y >= edge for edge in edges[1:])
+
+    xs = [begin.x - 3.0, begin.x + 3.0]
+    put_feet_on(make_terrain("Stairs", xs, ys, height), rig, "Hips")
+    after = toes_at(rig, names, frames_of(rig))
+    for name in ("RightLeg", "RightFoot"):
+        assert max(bends(after[name])) < 2.0 * max(bends(before[name]))
