@@ -16,6 +16,7 @@ from fabrik_solver.motion.contacts import (
     Contact,
     Thresholds,
     contacts_of,
+    level_of,
     quantile,
 )
 from fabrik_solver.motion.planted import Sole, sole_of
@@ -41,6 +42,7 @@ class ContactTrack:
         has_ground: Whether any of them ever was.
         standing: Its heights above the armature's origin in contacts, for each frame of them.
         tilted: Those of contacts in which it is not at the angle to the floor that it rests at.
+        level: The height at which it stands, None if it never does at the angle that it rests at.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class ContactTrack:
             if part.kind == FLAT
         ]
         self.standing, self.tilted = self._standing((ball.heights, BALL), (heel.heights, HEEL))
+        self.level = self._level()
         self._soles: dict[float, Sole] = {}
 
     def _standing(self, *points: tuple[Sequence[float], str]) -> tuple[list[float], list[float]]:
@@ -94,6 +97,13 @@ class ContactTrack:
                 if by_angle[0] or by_angle[1]:
                     return by_angle
         return [], []
+
+    def _level(self) -> float | None:
+        """Return the median of its heights on the lowest level on which it stands often."""
+        if not self.standing:
+            return None
+        low, top = level_of(self.standing, self.track.leg)
+        return quantile([height for height in self.standing if low <= height <= top], 0.5)
 
     def _hovers_at_rest(self, standing: list[float], sole: float) -> bool:
         """Return whether the rest pose does not stand at the armature's origin.

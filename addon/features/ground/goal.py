@@ -12,7 +12,7 @@ import bpy
 
 from fabrik_solver import Frame, point_in
 from fabrik_solver.core.vectors import ORIGIN, Vec, add, length, sub
-from fabrik_solver.motion.contacts import Thresholds, floor_level
+from fabrik_solver.motion.contacts import BALL_HEIGHT, Thresholds, floor_level
 
 from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
@@ -303,18 +303,20 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
-    """Return the height of the floor of an armature's animation above its origin.
+    """Return the height of the floor of the animation below a foot, above the armature's origin.
 
     It is found from the contacts of all feet together, and 0 if there are none. A foot that is held
-    at another angle than at rest, as in sitting, counts only if there is no other.
+    at another angle than at rest, as in sitting, counts only if there is no other. If a foot stands
+    as high or low as a contact may be off that floor, its floor is there: markers of captures are
+    not at the same height on both feet.
 
     Args:
-        chain: A foot of the armature.
+        chain: The foot.
         snapshot: The moment, during an update.
     """
     standing: list[float] = []
     tilted: list[float] = []
-    leg = 0.0
+    leg, level = 0.0, None
     for other in planner.current().chains:
         if other.rig.uid == chain.rig.uid and isinstance(other.goal_source, GroundGoal):
             if snapshot is None:
@@ -328,5 +330,8 @@ def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
                 standing += contact_track.standing
                 tilted += contact_track.tilted
                 leg = contact_track.track.leg
+                if other.item == chain.item:
+                    level = contact_track.level
     heights = standing or tilted
-    return floor_level(heights, leg) if heights else 0.0
+    floor = floor_level(heights, leg) if heights else 0.0
+    return floor if level is None or abs(level - floor) > BALL_HEIGHT * leg else level

@@ -291,7 +291,7 @@ class FootClip:
         return add(self.pose(frame).place, self.root(frame))
 
     def ends(self, number: int) -> list[Vec]:
-        """Return the points of the sole that stand in a contact, relative to the goal."""
+        """Return the points of the sole in a contact, relative to the goal: first what stands."""
         return self._stands(number)[0]
 
     def hover(self, number: int) -> tuple[float, float]:
@@ -307,10 +307,10 @@ class FootClip:
     def _stands(self, number: int) -> tuple[list[Vec], float]:
         if number not in self._standing:
             planted = self.planted.places[number]
-            points = dict.fromkeys((self.sole.heel, self.sole.ball))
+            points = (self.sole.heel, self.sole.ball)
             if all(anchor.part.kind == BALL for anchor in planted.anchors):
-                points = [self.sole.ball]
-            ends = [rotate(planted.turn, point) for point in points]
+                points = points[::-1]  # The heel is not to be in a step behind the ball.
+            ends = [rotate(planted.turn, point) for point in dict.fromkeys(points)]
             heights = [dot(add(planted.base, end), self.inputs.up) for end in ends]
             self._standing[number] = ends, max(0.0, min(heights) - self.inputs.floor)
         return self._standing[number]
@@ -407,29 +407,41 @@ class Stances:
 
     def _lift(self, number: int, local: float) -> float:
         """Return how much higher the foot is for obstacles in the swing after a contact."""
-        contacts = self.clip.contact_track.contacts
-        if number < 0 or number + 1 >= len(contacts):
+        if not self._span(number)[2]:
             return shape.lift(local, self._arcs(number, local))
         arcs = self._swings.get(number)
         if arcs is None:
             arcs = self._swings[number] = self._arcs(number, local)
         return shape.lift(local, arcs)
 
+    def _span(self, number: int) -> tuple[int, int, bool]:
+        """Return when the swing after a contact begins and ends, and whether it is one swing.
+
+        Of one that the clip begins or ends in, half is taken to be outside of it. What would be
+        longer than a stride is none: a foot that stays in the air.
+        """
+        contacts, rate = self.clip.contact_track.contacts, self.clip.contact_track.track.rate
+        half = max(1, round(0.5 * SWING * rate))
+        begin, end = self.clip.first - half, self.clip.last + half
+        if number >= 0:
+            begin = contacts[number].last
+        if number + 1 < len(contacts):
+            end = contacts[number + 1].first
+        is_between = 0 <= number < len(contacts) - 1
+        is_short = end - begin - half <= STRIDE * rate
+        return begin, end, is_between or (is_short and bool(contacts))
+
     def _arcs(self, number: int, local: float) -> list[shape.Arc]:
         """Return the arcs over the obstacles in the swing after a contact.
 
-        They are the same at all times of it, but where a contact before it or after it is unknown.
+        They are the same at all times of it, unless it is too long for one swing.
         """
         contacts, first, last = self.clip.contact_track.contacts, self.clip.first, self.clip.last
-        swing = max(2, round(SWING * self.clip.contact_track.track.rate))
-        begin, end, near = first - swing, last + swing, swing // 2
-        early = late = 0
-        if number >= 0:
-            begin, late = contacts[number].last, self._rolls(number)[1]
-        if number + 1 < len(contacts):
-            end, early = contacts[number + 1].first, self._rolls(number + 1)[0]
-        if number >= 0 and number + 1 < len(contacts):
-            swing = near = end - begin
+        begin, end, is_one = self._span(number)
+        swing = end - begin if is_one else max(2, round(SWING * self.clip.contact_track.track.rate))
+        near = swing if is_one else swing // 2
+        late = self._rolls(number)[1] if number >= 0 else 0
+        early = self._rolls(number + 1)[0] if number + 1 < len(contacts) else 0
         stride = -(-swing // LOOKED)
         # The same frames whatever the time is, so that arcs do not come and go.
         first, last = max(begin + 1, first), min(end - 1, last)

@@ -313,7 +313,6 @@ def test_it_is_said_where_a_foot_would_stay_behind() -> None:
     assert item.state == "INVALID" and "no child of the leg" in item.message
 
 
-<<<<<<< HEAD
 def _stand_on(rig: Any, height: float) -> None:
     """Put the legs on a floor above that of the animation, and simulate."""
     mesh = bpy.data.meshes.new("Floor")
@@ -447,6 +446,7 @@ def test_a_foot_on_the_ground_is_where_it_is_whichever_way_a_frame_is_reached(ra
         jumped = shown(rig, [frame])
         assert all(played[key] == place for key, place in jumped.items())
 
+
 @pytest.mark.parametrize("last", [18, 20, 22])
 def test_where_it_ends_is_measured_at_keys_and_not_between_them(last: int) -> None:
     """A capture is keyed at whole frames; between them its feet go straight and legs in arcs."""
@@ -462,4 +462,3 @@ def test_where_it_ends_is_measured_at_keys_and_not_between_them(last: int) -> No
         shin, foot = bones[f"shin.{side}"], bones[f"foot.{side}"]
         rest = shin.matrix_local.inverted() @ foot.head_local
         assert (Vector(ends[foot.name].joint) - rest).length < 1e-6
->>>>>>> outside13

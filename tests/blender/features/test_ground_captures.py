@@ -16,7 +16,7 @@ from inside import planned, walk_of
 from kept_files import open_kept
 from mathutils import Matrix, Quaternion, Vector
 from rigs import activate, add_constraint, evaluated, go, link, make_armature, make_empty, update
-from walkers import make_ground, messages, states
+from walkers import make_ground, make_terrain, messages, states
 
 pytestmark = pytest.mark.newest
 
@@ -83,6 +83,8 @@ def captured(
     press: float = 0.0,
     rest_height: float = 0.0,
     drift: float = 0.0,
+    apart: float = 0.0,
+    last: int = FRAMES,
 ) -> bpy.types.Object:
     """Make a figure whose motion is keyed on all frames, as an importer leaves it.
 
@@ -102,6 +104,8 @@ def captured(
         press: How far the balls of the feet are pressed into the floor as they roll off.
         rest_height: How high above the origin of the armature its hip rests.
         drift: How much higher it stands in every other step.
+        apart: How much higher its left foot is all the time than its right one.
+        last: The last frame that has keys.
     """
     scene = bpy.context.scene
     scene.render.fps = RATE
@@ -131,7 +135,7 @@ def captured(
         item.name, item.solver = f"Leg.{side}", "TWO_BONE"
     update()
     rest = {side: rig.data.bones[f"Foot{side}"].matrix_local.to_quaternion() for side in SIDES}
-    for frame in range(1, FRAMES + 1):
+    for frame in range(1, last + 1):
         is_rest = t_pose and frame == 1
         seconds = (frame - 1) / RATE
         off = Vector((0.0, 0.0, 6e-3)) if frame == jolt else Vector()
@@ -147,6 +151,7 @@ def captured(
             target = bpy.data.objects[f"Target.{side}"]
             place, pitch = ankle(seconds, late, creep, press)
             place += Vector((0.0, y, hover + drift * drifted(seconds, late))) + off
+            place.z += apart if side == "L" else 0.0
             place += Vector([rng.gauss(0, tremble) for _ in range(3)])
             if kicks:
                 swing = sin(2.0 * pi * seconds) if side == "R" else 0.0
@@ -305,6 +310,37 @@ def test_feet_are_on_the_ground_in_each_contact_though_the_floor_of_the_capture_
         assert max(bends(after[bone])) < 1.3 * max(bends(before[bone])) + 1.0
     # It goes from the height of one foot to that of the other in a step.
     assert max(bends(after["Hips"])) < 2.5
+
+
+def test_both_feet_are_on_the_ground_though_the_capture_has_one_of_them_higher(
+    empty_file: None,
+) -> None:
+    """As markers are that were not put at the same height on both shoes."""
+    rig = captured(apart=0.025)
+    before = played(rig)
+    put_on_ground(rig, plane(0.5))
+    after = played(rig)
+    heights = balls_in_stance(rig, after)
+    assert max(abs(height - 0.5) for height in heights) < 5e-3
+    for bone in ("LegL", "LegR"):
+        assert max(bends(after[bone])) < 1.3 * max(bends(before[bone])) + 1.0
+
+
+@pytest.mark.parametrize(("tread", "start"), [(0.45, 0.15), (0.55, 0.3)])
+def test_foot_with_which_the_clip_ends_in_the_air_does_not_hesitate_between_steps(
+    tread: float, start: float, empty_file: None
+) -> None:
+    """It rises in one arc over all of them, as in a swing that is known to its end."""
+    rig = captured(last=128)
+    stairs = make_ground(lambda x, _y: 0.16 * min(max(floor((x - start) / tread), 0), 9))
+    put_on_ground(rig, stairs)
+    after = played(rig)
+    begin = walk_of(rig, "Leg.L").spans[-1][1]
+    assert begin < 110
+    ankles = after["FootL"][begin - 1 : 128]
+    rises = [b.z - a.z for a, b in pairwise(ankles)]
+    hesitation = [min(max(rises[:i]), max(rises[i:])) - rises[i] for i in range(1, len(rises))]
+    assert max(hesitation) < 8e-3
 
 
 def test_floor_can_be_set(empty_file: None) -> None:
@@ -870,3 +906,35 @@ def normal_turns(
         for places in (before, after)
     ]
     return [old.angle(new) for old, new in zip(*planes, strict=True)]
+
+
+def test_heel_of_a_foot_that_stands_on_its_ball_is_not_in_the_step_behind_it(
+    empty_file: None,
+) -> None:
+    """Backward up a stair, it landed below the tread behind it and jumped up within a frame."""
+    rig = capture("cmu_08_01.bvh")
+    for curve in curves_of(rig.animation_data.action):
+        keys = curve.keyframe_points
+        values = [key.co.y for key in keys]
+        for key, value in zip(keys, reversed(values), strict=True):
+            key.co.y, key.interpolation = value, "LINEAR"
+        curve.update()
+    play_at(rig, RATE)
+    give_targets(rig, ["LeftFoot", "RightFoot"])
+    names = ("Hips", "RightUpLeg", "RightLeg", "RightFoot")
+    before = toes_at(rig, names, frames_of(rig))
+    joints = [before[name][0] for name in names[1:]]
+    size = sum((b - a).length for a, b in pairwise(joints)) / 0.85
+    begin, end = before["Hips"][0], before["Hips"][-1]
+    assert end.y - begin.y > 2.0 * abs(end.x - begin.x)
+    edges = [begin.y + (0.5 + 0.42 * i) * size for i in range(6)]
+    ys = sorted({begin.y - 3.0, end.y + 3.0, *edges, *[edge - 1e-4 for edge in edges]})
+
+    def height(_x: float, y: float) -> float:
+        return 0.16 * size * sum(y >= edge for edge in edges[1:])
+
+    xs = [begin.x - 3.0, begin.x + 3.0]
+    put_feet_on(make_terrain("Stairs", xs, ys, height), rig, "Hips")
+    after = toes_at(rig, names, frames_of(rig))
+    for name in ("RightLeg", "RightFoot"):
+        assert max(bends(after[name])) < 2.0 * max(bends(before[name]))
