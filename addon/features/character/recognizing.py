@@ -154,7 +154,7 @@ def generated_limbs(armature: bpy.types.Object) -> list[tuple[RecognizedPart, Fo
 def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[SwitchState]:
     """Switch limbs of a generated Rigify rig to their FK controls, which IK then poses.
 
-    The controls are posed as the limbs are shown.
+    The controls are posed as the limbs are shown, and keyed at the frames of their animation.
 
     Args:
         armature: The armature.
@@ -164,10 +164,11 @@ def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[Swit
         What the limbs were.
 
     Raises:
-        ProblemError: If a switch is animated; then nothing has changed.
+        ProblemError: If a switch is animated, or the controls cannot be keyed; then nothing has
+            changed.
     """
     limbs = [limb for part, limb in generated_limbs(armature) if part.bone in ends]
-    states = limbs_to_fk(armature, limbs)
+    states = limbs_to_fk(armature, limbs, keeps_animation=True)
     before = [f"{state.value!r} {state.switch}" for state in states]
     character_settings(armature).switches = "\n".join(before)
     return states
