@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Final, NamedTuple, cast
 
 import bpy
@@ -163,25 +163,25 @@ def _switch(
     controls = [_controls(armature, limb) for limb in limbs]
     states = [_state(armature, limb, own) for limb, own in zip(limbs, controls, strict=True)]
     switches = [limb.switch for limb in limbs]
+    scene = cast(bpy.types.Scene, bpy.context.scene)
+    layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
     now = [_shown(armature, own) for own in controls]
     try:
-        rows: list[dict[Channel, list[float]]] = []
-        if len(frames) > 1:
-            scene = cast(bpy.types.Scene, bpy.context.scene)
-            layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
-            with returning(scene, layer, in_any_case=True):
-                shown = []
-                for frame in frames:
-                    go_to(frame)
-                    shown.append([_shown(armature, own) for own in controls])
-                use_fk(armature, switches)
-                for frame, poses in zip(frames, shown, strict=True):
-                    go_to(frame)
-                    rows.append(_posed(armature, poses))
-        use_fk(armature, switches)
-        rows = rows or [_posed(armature, now)]
-        for name, channel in rows[0]:
-            _key(pose_bones(armature)[name], channel, frames, [row[name, channel] for row in rows])
+        # New keys make Blender evaluate the animation, which sets what was posed and not keyed.
+        with returning(scene, layer, in_any_case=True) if frames else nullcontext():
+            shown = [now] * len(frames)
+            for i, frame in enumerate(frames if len(frames) > 1 else []):
+                go_to(frame)
+                shown[i] = [_shown(armature, own) for own in controls]
+            use_fk(armature, switches)
+            rows: list[dict[Channel, list[float]]] = []
+            for frame, poses in zip(frames, shown, strict=True):
+                go_to(frame)
+                rows.append(_posed(armature, poses))
+            for name, channel in rows[0] if rows else {}:
+                column = [row[name, channel] for row in rows]
+                _key(pose_bones(armature)[name], channel, frames, column)
+            updated()
         _posed(armature, now)
     except BaseException:
         for state in states:
@@ -222,7 +222,7 @@ def _key(bone: Any, channel: str, frames: Sequence[float], rows: Sequence[Sequen
     if channel != channel_of(SCALE)[0]:
         rows = continuous(mode_of(bone), rows)
     columns = [*zip(*rows, strict=True)]
-    has_keys = bool(frames) and animation.active_curves(bone.id_data, bone.path_from_id(channel))
+    has_keys = animation.active_curves(bone.id_data, bone.path_from_id(channel))
     if has_keys or any(max(column) - min(column) > ROUNDED for column in columns):
         set_keys(bone, channel, frames, columns)
 

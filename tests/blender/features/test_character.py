@@ -453,7 +453,7 @@ def test_a_limb_that_is_keyed_in_ik_keeps_its_motion_in_fk(tmp_path: Path) -> No
     """Also the pose that is not keyed, at the current frame."""
     rig = moving_rigify(tmp_path, fk=True)
     before = played(rig)
-    rig.pose.bones["hand_ik.L"].location = (0.05, -0.1, 0.15)
+    rig.pose.bones["hand_ik.L"].location = (-0.1, -0.1, 0.05)
     rig.pose.bones["foot_ik.R"].location = (0.1, 0.1, 0.1)
     update()
     now = evaluated(rig).pose.bones["DEF-hand.L"].matrix.copy()
