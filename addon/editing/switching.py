@@ -16,7 +16,15 @@ from ..blender.errors import ProblemError
 from ..blender.keying import set_keys
 from ..blender.refusals import refuse_unkeyable
 from ..blender.relations import Node, node_of, parents
-from ..blender.rigify import MECHANISM, ORIGINAL, SWITCH, original_bones, original_name, use_fk
+from ..blender.rigify import (
+    MECHANISM,
+    ORIGINAL,
+    SWITCH,
+    original_bones,
+    original_name,
+    switched_below,
+    use_fk,
+)
 from ..blender.rotation import SCALE, channel_of, continuous, mode_of
 from .animated_frames import animated_frames
 from .helpers import follows
@@ -110,16 +118,21 @@ def _is_to_switch(armature: bpy.types.Object, limb: Limb) -> bool:
 def _controls(armature: bpy.types.Object, limb: Limb) -> dict[str, str]:
     """Return the original bones that the FK controls of a limb carry, by control, root first.
 
-    Controls that drivers turn are left out.
+    What carries a control at its joint keeps its pose: constraints set some of it. So do controls
+    that drivers turn.
     """
     originals = [bone.name for bone in original_bones(armature)]
     bones = pose_bones(armature)
     found: dict[str, str] = {}
+    carriers = [name for name in limb.bones if name.startswith(MECHANISM)]
     for name in (*limb.bones, limb.hand.removeprefix(MECHANISM)):
-        original = original_name(name, originals) if name in bones else ""
+        is_control = name in bones and name not in carriers
+        original = original_name(name, originals) if is_control else ""
         if original and not animation.has_driver(armature, bones[name], "rotation"):
-            found[name] = ORIGINAL + original
-    return found
+            found[name] = original
+    for end in [*found.values()][-1:]:
+        found.update(switched_below(armature, limb.switch, end))
+    return {name: ORIGINAL + original for name, original in found.items()}
 
 
 def _state(armature: bpy.types.Object, limb: Limb, controls: Iterable[str]) -> SwitchState:

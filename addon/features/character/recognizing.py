@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import bpy
+from mathutils import Matrix
 
 from fabrik_solver.motion.anatomy import Anatomy, Limb, words_of
 
@@ -20,10 +22,10 @@ from ...blender.character import (
 )
 from ...blender.errors import ProblemError, listed
 from ...blender.messages import joined, msg
-from ...blender.rigify import SWITCH, fk_joint, original_bones
+from ...blender.rigify import fk_joint, original_bones
 from ...editing.known_limbs import Body
 from ...editing.known_limbs import Limb as FoundLimb
-from ...editing.switching import SwitchState, limbs_to_fk
+from ...editing.switching import SwitchState, limbs_to_fk, restore_switch
 from .settings import FabrikCharacter, add_part, character_settings
 
 MAX_NECK_BONES = 3
@@ -169,16 +171,24 @@ def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[Swit
     """
     limbs = [limb for part, limb in generated_limbs(armature) if part.bone in ends]
     states = limbs_to_fk(armature, limbs, keeps_animation=True)
-    before = [f"{state.value!r} {state.switch}" for state in states]
-    character_settings(armature).switches = "\n".join(before)
+    character_settings(armature).switches = "\n".join(map(_line, states))
     return states
 
 
+def _line(state: SwitchState) -> str:
+    """Return a state as text: value and switch, then controls with the rows of their poses."""
+    poses = {name: [[*row] for row in matrix] for name, matrix in state.poses.items()}
+    return f"{state.value!r} {state.switch}\t{json.dumps(poses)}"
+
+
 def restore_switches(armature: bpy.types.Object) -> None:
-    """Restore the FK switches from before `switch_to_fk`."""
-    character = character_settings(armature)
+    """Restore the FK switches from before `switch_to_fk`, and the poses of controls."""
+    character, bones = character_settings(armature), pose_bones(armature)
     for line in filter(None, character.switches.split("\n")):
-        value, _, parent = line.partition(" ")
-        if parent in pose_bones(armature):
-            cast(Any, pose_bones(armature)[parent])[SWITCH] = float(value)
+        text, _, rows = line.partition("\t")  # Files of earlier versions have no poses.
+        value, _, switch = text.partition(" ")
+        if switch in bones:
+            poses = {name: Matrix(matrix) for name, matrix in json.loads(rows or "{}").items()}
+            known = {name: matrix for name, matrix in poses.items() if name in bones}
+            restore_switch(armature, SwitchState(switch, float(value), known))
     character.switches = ""

@@ -355,9 +355,13 @@ def test_limbs_of_a_generated_rig_are_switched_to_their_controls_and_back(tmp_pa
 
 @pytest.mark.parametrize("kind", ["basic_human", "wolf", "horse"])
 def test_what_is_seen_of_a_generated_rig_stays(kind: str, tmp_path: Path) -> None:
-    """A human posed by its IK controls, and animals, some of whose joints have two bones."""
+    """Posed by IK controls, with toes and hooves; some joints of animals have two bones."""
     rig = generated_rig(kind, tmp_path)
     bpy.context.view_layer.objects.active = rig
+    feet = {"basic_human": "foot_ik.L", "wolf": "front_foot_ik.L", "horse": "r_toe_ik.R"}
+    toes = {"basic_human": "toe_ik.L", "wolf": "front_foot_heel_ik.R", "horse": "f_toe_ik.L"}
+    for bone in [rig.pose.bones[names[kind]] for names in (feet, toes)]:
+        bone.rotation_mode, bone.rotation_euler = "XYZ", (0.3, 0.0, 0.0)
     if kind == "basic_human":
         rig.pose.bones["foot_ik.L"].location = (0.05, -0.1, 0.08)
         rig.pose.bones["hand_ik.R"].location = (0.1, -0.1, 0.0)
