@@ -82,8 +82,16 @@ def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
             )
         )
     others = [one for one in tops if one != top]
-    notes = [missing_parts(character), _told(others) if others else ""]
+    notes = [missing_parts(character), _short_spine(character), _told(others) if others else ""]
     return Recognition(parts, joined(". ", [*filter(None, notes)]), character.frame)
+
+
+def _short_spine(character: Character) -> str:
+    """Return in a sentence that a spine of one bone gets no IK; empty for any other."""
+    trunk = _trunk(character)
+    if len(trunk) != 1:
+        return ""
+    return msg("The spine is left out: “{bone}” is its only bone", bone=character.names[trunk[0]])
 
 
 def _told(others: Sequence[str]) -> str:
@@ -117,20 +125,30 @@ def inner_joints(armature: bpy.types.Object, parts: Sequence[RecognizedPart]) ->
 
 def _anatomical_parts(character: Character) -> list[RecognizedPart]:
     names, anatomy = character.names, character.anatomy
-    chest = max((_spine_index(anatomy, limb) for limb in anatomy.limbs), default=-1)
     parts: list[RecognizedPart] = []
-    spine = anatomy.spine[: chest + 1]
-    while spine and "neck" in words_of(names[spine[-1]]):
-        spine = spine[:-1]  # Some carry the arms on the neck.
+    spine = _trunk(character)
     if len(spine) > 1:
         parts.append(RecognizedPart("SPINE", names[spine[-1]], len(spine)))
     for limb in anatomy.limbs:
         if limb.end >= 0:
             parts.append(RecognizedPart(limb.kind, names[limb.end], len(limb.bones)))
     if anatomy.head >= 0:
-        count = min(len(anatomy.spine) - chest, MAX_NECK_BONES)
+        count = min(len(anatomy.spine) - _chest(anatomy), MAX_NECK_BONES)
         parts.append(RecognizedPart("HEAD", names[anatomy.head], count))
     return parts
+
+
+def _chest(anatomy: Anatomy) -> int:
+    """Return the index in the spine of the last bone that carries a limb; -1 if none does."""
+    return max((_spine_index(anatomy, limb) for limb in anatomy.limbs), default=-1)
+
+
+def _trunk(character: Character) -> tuple[int, ...]:
+    """Return the bones of the spine up to the chest; some carry the arms on the neck."""
+    spine = character.anatomy.spine[: _chest(character.anatomy) + 1]
+    while spine and "neck" in words_of(character.names[spine[-1]]):
+        spine = spine[:-1]
+    return spine
 
 
 def _spine_index(anatomy: Anatomy, limb: Limb) -> int:

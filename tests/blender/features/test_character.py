@@ -497,3 +497,20 @@ def test_all_constraints_but_the_look_at_are_snapped(keyed: bool) -> None:
     update()
     found = evaluated(rig)
     assert apart([[found.matrix_world @ bone.matrix for bone in found.pose.bones]], wanted) < 1e-4
+
+
+def test_a_spine_of_one_bone_is_said_to_be_left_out(capfd: pytest.CaptureFixture[str]) -> None:
+    rig = make_human(keyed=False)
+    activate(rig)
+    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
+    assert "The trunk is left out" not in capfd.readouterr().out
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = rig.data.edit_bones
+    for bone in [*bones["chest"].children]:
+        bone.parent = bones["spine"]
+    bones.remove(bones["chest"])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    rig.fabrik.character.parts.clear()
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    assert "The spine is left out: “spine” is its only bone" in capfd.readouterr().out
+    assert "SPINE" not in [part.kind for part in rig.fabrik.character.parts]
