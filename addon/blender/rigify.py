@@ -167,7 +167,7 @@ def switched_below(armature: bpy.types.Object, switch: str, end: str) -> dict[st
         for curve in (data.drivers if data is not None else ())
         if any(
             target.data_path == f'pose.bones["{switch}"]["{SWITCH}"]'
-            for variable in curve.driver.variables
+            for variable in cast(Any, curve.driver).variables
             for target in variable.targets
         )
     }

@@ -70,7 +70,7 @@ def limbs_to_fk(
     """
     if limbs is None:
         limbs = [limb for _, limb in Body(armature).limbs] if original_bones(armature) else []
-    limbs = [limb for limb in limbs if _is_to_switch(armature, limb)]
+    limbs = [limb for limb in limbs if limb.switch and _is_to_switch(armature, limb)]
     if not limbs:
         return []
     frames = _animated_frames(armature, limbs)
@@ -85,10 +85,8 @@ def limbs_to_fk(
     return _switch(armature, limbs, frames if keeps_animation else [])
 
 
-def restore_switch(armature: bpy.types.Object, state: SwitchState | None) -> None:
-    """Take back what `switch_to_fk` did."""
-    if state is None:
-        return
+def restore_switch(armature: bpy.types.Object, state: SwitchState) -> None:
+    """Take back what `limbs_to_fk` did to a limb, except for keys."""
     bones: Any = pose_bones(armature)
     bones[state.switch][SWITCH] = state.value
     for name, matrix in state.poses.items():
@@ -249,7 +247,7 @@ def action_restored_on_error(armature: bpy.types.Object) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if copy is not None:
+        if action is not None and copy is not None:
             name, is_kept = action.name, action.use_fake_user
             action.user_remap(copy)
             bpy.data.actions.remove(action)
