@@ -260,6 +260,17 @@ def figure_among(armature: bpy.types.Object, tops: Sequence[str], bone: str) -> 
     return next((top for top in tops if top in above), "")
 
 
+def meant_figure(armature: bpy.types.Object) -> str:
+    """Return the topmost bone of the figure that the user means, if there are several.
+
+    That is the figure of the active bone, or else the first one.
+    """
+    tops = figures(armature)
+    active = cast("bpy.types.Armature", armature.data).bones.active
+    bone = active.name if active is not None else ""
+    return figure_among(armature, tops, bone) or next(iter(tops), "")
+
+
 def generated_character(armature: bpy.types.Object) -> Character | None:
     """Recognize the character of a generated Rigify rig by its metarig, None for any other rig.
 

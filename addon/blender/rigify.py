@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, cast
 import bpy
 
 from .access import pose_bones
+from .curves import split_bone_path
 
 ORIGINAL: Final = "ORG-"
 DEFORMING: Final = "DEF-"
@@ -145,6 +146,42 @@ def fk_switch(armature: bpy.types.Object, control: str) -> str:
         if name in bones and SWITCH in cast(Any, bones[name]):
             return name
     return ""
+
+
+def switched_below(armature: bpy.types.Object, switch: str, end: str) -> dict[str, str]:
+    """Return the controls of bones below the end of a limb that its switch moves as well.
+
+    These are those of toes and hooves.
+
+    Args:
+        armature: The generated rig.
+        switch: The bone with the switch.
+        end: The name of the hand or foot in the metarig.
+
+    Returns:
+        The names of the bones in the metarig by those of their controls, parents first.
+    """
+    data = armature.animation_data
+    switched = {
+        split_bone_path(curve.data_path)[0]
+        for curve in (data.drivers if data is not None else ())
+        if any(
+            target.data_path == f'pose.bones["{switch}"]["{SWITCH}"]'
+            for variable in cast(Any, curve.driver).variables
+            for target in variable.targets
+        )
+    }
+    found: dict[str, str] = {}
+    originals = original_bones(armature)
+    below: set[int] = set()
+    for i, (name, bone, parent) in enumerate(originals):
+        if parent in below or (parent >= 0 and originals[parent].name == end):
+            below.add(i)
+            control = own_control(armature, name)
+            above = pose_bones(armature)[control].parent if control else None
+            if control and {bone.name, above.name if above else ""} & switched:
+                found[control] = name
+    return found
 
 
 def use_fk(armature: bpy.types.Object, switches: Collection[str]) -> None:

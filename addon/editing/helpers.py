@@ -9,7 +9,6 @@ import bpy
 
 from fabrik_solver.motion.naming import NOT_BODY, words_of
 
-from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.relations import active_constraints, deformers, driver_inputs
@@ -78,7 +77,7 @@ class Controls:
         """
         self._rig = skeleton_of(armature)
         self._followers: dict[str, set[str]] = {}
-        for bone, ob, name in _follows(armature, is_active):
+        for bone, ob, name in follows(armature, is_active):
             if ob is not None and ob.original == armature:
                 self._followers.setdefault(name, set()).add(bone)
 
@@ -109,8 +108,13 @@ class Controls:
             pending += sorted(new)
 
 
-def _follows(armature: bpy.types.Object, is_active: bool) -> Iterator[tuple[str, Any, str]]:
-    """Yield bones with the objects, and bones of these, that they follow."""
+def follows(armature: bpy.types.Object, is_active: bool) -> Iterator[tuple[str, Any, str]]:
+    """Yield bones with the objects, and bones of these, that they follow.
+
+    Args:
+        armature: The armature.
+        is_active: Whether only constraints count that have an effect now.
+    """
     shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     for bone in pose_bones(shown if is_active else armature):
         for con in active_constraints(bone) if is_active else bone.constraints:
@@ -162,10 +166,3 @@ def controller_of(armature: bpy.types.Object, bone: str) -> str:
         if is_copy and con.target == armature and con.subtarget in pose_bones(armature):
             return con.subtarget
     return ""
-
-
-def is_animated(armature: bpy.types.Object, bone: str) -> bool:
-    """Return whether keys or drivers set the rotation of a bone."""
-    posed = pose_bones(armature)[bone]
-    keyed = {split_bone_path(path)[0] for path, _ in animation.animated(armature).keyed}
-    return bone in keyed or animation.has_driver(armature, posed, "rotation")

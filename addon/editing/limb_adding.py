@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from itertools import pairwise
 from math import pi
 from typing import Any, Final, NamedTuple, cast
@@ -34,7 +35,7 @@ from .known_limbs import Limb
 from .lifting import set_down
 from .placing import new_empty
 from .playing import updated
-from .switching import SwitchState, restore_switch, switch_to_fk
+from .switching import SwitchState, action_restored_on_error, limbs_to_fk, restore_switch
 
 SAME_PLACE: Final = 1e-3
 SAME_TURN: Final = 1e-2
@@ -90,18 +91,19 @@ def add_limbs(
         refuse_known(armature, limb)
     if options.bones:
         refuse_uneditable(armature)
-    switched: list[SwitchState | None] = []
-    try:
-        for limb in limbs:
-            switched.append(switch_to_fk(armature, limb) if limb.switch else None)
-        for limb in limbs:
-            refuse_unseen(armature, limb)
-        indices, notes = _add_limbs(armature, limbs, options)
-    except BaseException:
-        for state in switched:
-            restore_switch(armature, state)
-        raise
-    if any(switched):
+    switched: list[SwitchState] = []
+    generated = [limb for limb in limbs if limb.switch]
+    with action_restored_on_error(armature) if generated else nullcontext():
+        try:
+            switched += limbs_to_fk(armature, generated, keeps_animation=True)
+            for limb in limbs:
+                refuse_unseen(armature, limb)
+            indices, notes = _add_limbs(armature, limbs, options)
+        except BaseException:
+            for state in switched:
+                restore_switch(armature, state)
+            raise
+    if switched:
         notes.append(msg("The limb is switched to FK, whose controls IK poses"))
     return indices, notes
 

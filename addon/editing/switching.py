@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, Final, NamedTuple, cast
 
 import bpy
 from mathutils import Matrix
 
 from ..blender import animation
 from ..blender.access import pose_bones
+from ..blender.curves import split_bone_path
 from ..blender.errors import ProblemError
-from ..blender.rigify import MECHANISM, ORIGINAL, SWITCH, original_bones, original_name, use_fk
-from .helpers import is_animated
+from ..blender.keying import set_keys
+from ..blender.refusals import refuse_unkeyable
+from ..blender.relations import Node, node_of, parents
+from ..blender.rigify import (
+    MECHANISM,
+    ORIGINAL,
+    SWITCH,
+    original_bones,
+    original_name,
+    switched_below,
+    use_fk,
+)
+from ..blender.rotation import SCALE, channel_of, continuous, mode_of
+from .animated_frames import animated_frames
+from .helpers import follows
 from .known_limbs import Body, Limb
-from .playing import updated
+from .playing import go_to, returning, updated
+
+ROUNDED: Final = 1e-5
+"""The largest change of a rotation's or scale's value over time that counts as rounding."""
+
+
+Channel = tuple[str, str]
+"""The names of a bone and of one of its channels."""
 
 
 class SwitchState(NamedTuple):
@@ -31,21 +53,56 @@ class SwitchState(NamedTuple):
     poses: dict[str, Matrix]
 
 
-def switch_to_fk(armature: bpy.types.Object, limb: Limb) -> SwitchState | None:
-    """Switch a limb of a generated rig to FK, and pose its FK controls as it is shown.
+def limbs_to_fk(
+    armature: bpy.types.Object, limbs: Iterable[Limb] | None = None, keeps_animation: bool = False
+) -> list[SwitchState]:
+    """Switch limbs of a generated Rigify rig to FK as they are shown; return what they were.
 
-    Controls that are animated keep their pose.
-
-    Returns:
-        Its state before, for `restore_switch`; None if it was FK already.
+    Args:
+        armature: The armature.
+        limbs: Limbs of the rig; None for all.
+        keeps_animation: Whether limbs that move get keys for FK that move them as before; otherwise
+            they are refused.
 
     Raises:
-        ProblemError: If its switch is animated; then nothing has changed.
+        ProblemError: If a switch is animated, or the limbs move and cannot be keyed; then nothing
+            has changed.
+    """
+    if limbs is None:
+        limbs = [limb for _, limb in Body(armature).limbs] if original_bones(armature) else []
+    limbs = [limb for limb in limbs if limb.switch and _is_to_switch(armature, limb)]
+    if not limbs:
+        return []
+    frames = _animated_frames(armature, limbs)
+    if keeps_animation and frames:
+        refuse_unkeyable(armature)
+    elif len(frames) > 1:
+        raise ProblemError(
+            "Limbs of “{armature}” are animated in IK: choose Set Up Character, which keeps their "
+            "animation, or bake them to FK with Rigify's own buttons first",
+            armature=armature.name,
+        )
+    return _switch(armature, limbs, frames if keeps_animation else [])
+
+
+def restore_switch(armature: bpy.types.Object, state: SwitchState) -> None:
+    """Take back what `limbs_to_fk` did to a limb, except for keys."""
+    bones: Any = pose_bones(armature)
+    bones[state.switch][SWITCH] = state.value
+    for name, matrix in state.poses.items():
+        bones[name].matrix_basis = matrix
+    armature.update_tag()
+
+
+def _is_to_switch(armature: bpy.types.Object, limb: Limb) -> bool:
+    """Return whether a limb is not FK yet.
+
+    Raises:
+        ProblemError: If its switch is animated.
     """
     bones: Any = pose_bones(armature)
-    value = float(bones[limb.switch][SWITCH])
-    if value == 1.0:
-        return None
+    if float(bones[limb.switch][SWITCH]) == 1.0:
+        return False
     path = bones[limb.switch].path_from_id() + f'["{SWITCH}"]'
     if animation.is_keyed(armature, path) or animation.is_driven(armature, path):
         raise ProblemError(
@@ -53,58 +110,154 @@ def switch_to_fk(armature: bpy.types.Object, limb: Limb) -> SwitchState | None:
             property=SWITCH,
             bone=limb.switch,
         )
-    shown = pose_bones(armature.evaluated_get(updated()))
-    originals = [bone.name for bone in original_bones(armature)]
-    poses: dict[str, Matrix] = {}
-    matrices: dict[str, Matrix] = {}
-    for name in (*limb.bones, limb.hand.removeprefix(MECHANISM)):
-        original = original_name(name, originals) if name in bones else ""
-        if original and not is_animated(armature, name):
-            poses[name] = bones[name].matrix_basis.copy()
-            matrices[name] = shown[ORIGINAL + original].matrix.copy()
-    use_fk(armature, [limb.switch])
-    for name, matrix in matrices.items():
-        bone = bones[name]
-        location = bone.location.copy()
-        bone.matrix = matrix
-        bone.location = location
-        updated()
-    return SwitchState(limb.switch, value, poses)
+    return True
 
 
-def limbs_to_fk(
-    armature: bpy.types.Object, limbs: Iterable[Limb] | None = None
-) -> list[SwitchState]:
-    """Switch limbs of a generated Rigify rig to FK as they are shown; return what they were.
+def _controls(armature: bpy.types.Object, limb: Limb) -> dict[str, str]:
+    """Return the original bones that the FK controls of a limb carry, by control, root first.
 
-    Args:
-        armature: The armature.
-        limbs: Limbs of the rig; None for all.
-
-    Raises:
-        ProblemError: If a switch is animated; then nothing has changed.
+    What carries a control at its joint keeps its pose: constraints set some of it. So do controls
+    that drivers turn.
     """
-    if limbs is None:
-        limbs = [limb for _, limb in Body(armature).limbs] if original_bones(armature) else []
-    states: list[SwitchState] = []
+    originals = [bone.name for bone in original_bones(armature)]
+    bones = pose_bones(armature)
+    found: dict[str, str] = {}
+    carriers = [name for name in limb.bones if name.startswith(MECHANISM)]
+    for name in (*limb.bones, limb.hand.removeprefix(MECHANISM)):
+        is_control = name in bones and name not in carriers
+        original = original_name(name, originals) if is_control else ""
+        if original and not animation.has_driver(armature, bones[name], "rotation"):
+            found[name] = original
+    for end in [*found.values()][-1:]:
+        found.update(switched_below(armature, limb.switch, end))
+    return {name: ORIGINAL + original for name, original in found.items()}
+
+
+def _state(armature: bpy.types.Object, limb: Limb, controls: Iterable[str]) -> SwitchState:
+    bones: Any = pose_bones(armature)
+    poses = {name: bones[name].matrix_basis.copy() for name in controls}
+    return SwitchState(limb.switch, float(bones[limb.switch][SWITCH]), poses)
+
+
+def _shown(armature: bpy.types.Object, controls: Mapping[str, str]) -> dict[str, Matrix]:
+    """Return the shown matrices of original bones, in armature space, by their controls."""
+    bones = pose_bones(armature.evaluated_get(updated()))
+    return {name: bones[original].matrix.copy() for name, original in controls.items()}
+
+
+def _animated_frames(armature: bpy.types.Object, limbs: Iterable[Limb]) -> list[float]:
+    """Return the frames of the animation of limbs in IK, and of their FK controls."""
+    followed: dict[str, list[Node]] = {}
+    for bone, ob, name in follows(armature, is_active=True):
+        if ob is not None:
+            followed.setdefault(bone, []).append(node_of(ob.original, name))
+
+    def relations(node: Node) -> Iterator[Node]:
+        yield from parents(node)
+        ob, bone = node
+        if ob == armature and bone >= 0:
+            yield from followed.get(pose_bones(armature)[bone].name, [])
+
+    def concerns(path: str, bones: object) -> bool:
+        # A property of a control may choose what carries another one.
+        bone = split_bone_path(path)[0]
+        return bone in cast(Any, bones) or path.endswith('"]')
+
+    names = [one for limb in limbs for pair in _controls(armature, limb).items() for one in pair]
+    return animated_frames((node_of(armature, name) for name in names), relations, concerns)
+
+
+def _switch(
+    armature: bpy.types.Object, limbs: Sequence[Limb], frames: Sequence[float]
+) -> list[SwitchState]:
+    """Switch limbs to FK, and key their FK controls at frames so that they move as before."""
+    controls = [_controls(armature, limb) for limb in limbs]
+    states = [_state(armature, limb, own) for limb, own in zip(limbs, controls, strict=True)]
+    switches = [limb.switch for limb in limbs]
+    scene = cast(bpy.types.Scene, bpy.context.scene)
+    layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
+    now = [_shown(armature, own) for own in controls]
     try:
-        for limb in limbs:
-            state = switch_to_fk(armature, limb)
-            if state is not None:
-                states.append(state)
-    except ProblemError:
+        # New keys make Blender evaluate the animation, which sets what was posed and not keyed.
+        with returning(scene, layer, in_any_case=True) if frames else nullcontext():
+            shown = [now] * len(frames)
+            for i, frame in enumerate(frames if len(frames) > 1 else []):
+                go_to(frame)
+                shown[i] = [_shown(armature, own) for own in controls]
+            use_fk(armature, switches)
+            rows: list[dict[Channel, list[float]]] = []
+            for frame, poses in zip(frames, shown, strict=True):
+                go_to(frame)
+                rows.append(_posed(armature, poses))
+            for name, channel in rows[0] if rows else {}:
+                column = [row[name, channel] for row in rows]
+                _key(pose_bones(armature)[name], channel, frames, column)
+            updated()
+        _posed(armature, now)
+    except BaseException:
         for state in states:
             restore_switch(armature, state)
         raise
     return states
 
 
-def restore_switch(armature: bpy.types.Object, state: SwitchState | None) -> None:
-    """Take back what `switch_to_fk` did."""
-    if state is None:
-        return
+def _posed(
+    armature: bpy.types.Object, limbs: Sequence[Mapping[str, Matrix]]
+) -> dict[Channel, list[float]]:
+    """Turn and scale the controls of limbs, and return their channels; their joints stay.
+
+    Args:
+        armature: The armature.
+        limbs: The matrices of the controls of each limb in armature space, root first. Limbs do not
+            carry each other.
+    """
     bones: Any = pose_bones(armature)
-    bones[state.switch][SWITCH] = state.value
-    for name, matrix in state.poses.items():
-        bones[name].matrix_basis = matrix
-    armature.update_tag()
+    for level in range(max(map(len, limbs))):
+        for name, matrix in (pair for limb in limbs for pair in [*limb.items()][level : level + 1]):
+            location = bones[name].location.copy()
+            bones[name].matrix = matrix
+            bones[name].location = location
+        updated()
+    kinds = (mode_of, lambda _bone: SCALE)
+    channels = [
+        (name, channel_of(kind(bones[name]))[0])
+        for limb in limbs
+        for name in limb
+        for kind in kinds
+    ]
+    return {(name, channel): [*getattr(bones[name], channel)] for name, channel in channels}
+
+
+def _key(bone: Any, channel: str, frames: Sequence[float], rows: Sequence[Sequence[float]]) -> None:
+    """Key a channel if it changes, or has keys already."""
+    if channel != channel_of(SCALE)[0]:
+        rows = continuous(mode_of(bone), rows)
+    columns = [*zip(*rows, strict=True)]
+    has_keys = animation.active_curves(bone.id_data, bone.path_from_id(channel))
+    if has_keys or any(max(column) - min(column) > ROUNDED for column in columns):
+        set_keys(bone, channel, frames, columns)
+
+
+@contextmanager
+def action_restored_on_error(armature: bpy.types.Object) -> Iterator[None]:
+    """Give an armature its action back as it was if the block fails."""
+    data: Any = armature.animation_data
+    action = data.action if data is not None else None
+    copy = action.copy() if action is not None and action.is_editable else None
+    try:
+        yield
+    except BaseException:
+        if action is not None and copy is not None:
+            name, is_kept = action.name, action.use_fake_user
+            action.user_remap(copy)
+            bpy.data.actions.remove(action)
+            copy.name, copy.use_fake_user = name, is_kept
+        elif action is None and armature.animation_data is not None:
+            made = armature.animation_data.action
+            if data is None:
+                armature.animation_data_clear()
+            if made is not None:
+                bpy.data.actions.remove(made)
+        raise
+    if copy is not None:
+        bpy.data.actions.remove(copy)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import bpy
+from mathutils import Matrix
 
 from fabrik_solver.motion.anatomy import Anatomy, Limb, words_of
 
@@ -20,10 +22,10 @@ from ...blender.character import (
 )
 from ...blender.errors import ProblemError, listed
 from ...blender.messages import joined, msg
-from ...blender.rigify import SWITCH, fk_joint, original_bones
+from ...blender.rigify import fk_joint, original_bones
 from ...editing.known_limbs import Body
 from ...editing.known_limbs import Limb as FoundLimb
-from ...editing.switching import SwitchState, limbs_to_fk
+from ...editing.switching import SwitchState, limbs_to_fk, restore_switch
 from .settings import FabrikCharacter, add_part, character_settings
 
 MAX_NECK_BONES = 3
@@ -80,8 +82,16 @@ def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
             )
         )
     others = [one for one in tops if one != top]
-    notes = [missing_parts(character), _told(others) if others else ""]
+    notes = [missing_parts(character), _short_spine(character), _told(others) if others else ""]
     return Recognition(parts, joined(". ", [*filter(None, notes)]), character.frame)
+
+
+def _short_spine(character: Character) -> str:
+    """Return in a sentence that a spine of one bone gets no IK; empty for any other."""
+    trunk = _trunk(character)
+    if len(trunk) != 1:
+        return ""
+    return msg("The spine is left out: “{bone}” is its only bone", bone=character.names[trunk[0]])
 
 
 def _told(others: Sequence[str]) -> str:
@@ -115,20 +125,30 @@ def inner_joints(armature: bpy.types.Object, parts: Sequence[RecognizedPart]) ->
 
 def _anatomical_parts(character: Character) -> list[RecognizedPart]:
     names, anatomy = character.names, character.anatomy
-    chest = max((_spine_index(anatomy, limb) for limb in anatomy.limbs), default=-1)
     parts: list[RecognizedPart] = []
-    spine = anatomy.spine[: chest + 1]
-    while spine and "neck" in words_of(names[spine[-1]]):
-        spine = spine[:-1]  # Some carry the arms on the neck.
+    spine = _trunk(character)
     if len(spine) > 1:
         parts.append(RecognizedPart("SPINE", names[spine[-1]], len(spine)))
     for limb in anatomy.limbs:
         if limb.end >= 0:
             parts.append(RecognizedPart(limb.kind, names[limb.end], len(limb.bones)))
     if anatomy.head >= 0:
-        count = min(len(anatomy.spine) - chest, MAX_NECK_BONES)
+        count = min(len(anatomy.spine) - _chest(anatomy), MAX_NECK_BONES)
         parts.append(RecognizedPart("HEAD", names[anatomy.head], count))
     return parts
+
+
+def _chest(anatomy: Anatomy) -> int:
+    """Return the index in the spine of the last bone that carries a limb; -1 if none does."""
+    return max((_spine_index(anatomy, limb) for limb in anatomy.limbs), default=-1)
+
+
+def _trunk(character: Character) -> tuple[int, ...]:
+    """Return the bones of the spine up to the chest; some carry the arms on the neck."""
+    spine = character.anatomy.spine[: _chest(character.anatomy) + 1]
+    while spine and "neck" in words_of(character.names[spine[-1]]):
+        spine = spine[:-1]
+    return spine
 
 
 def _spine_index(anatomy: Anatomy, limb: Limb) -> int:
@@ -154,7 +174,7 @@ def generated_limbs(armature: bpy.types.Object) -> list[tuple[RecognizedPart, Fo
 def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[SwitchState]:
     """Switch limbs of a generated Rigify rig to their FK controls, which IK then poses.
 
-    The controls are posed as the limbs are shown.
+    The controls are posed as the limbs are shown, and keyed at the frames of their animation.
 
     Args:
         armature: The armature.
@@ -164,20 +184,29 @@ def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[Swit
         What the limbs were.
 
     Raises:
-        ProblemError: If a switch is animated; then nothing has changed.
+        ProblemError: If a switch is animated, or the controls cannot be keyed; then nothing has
+            changed.
     """
     limbs = [limb for part, limb in generated_limbs(armature) if part.bone in ends]
-    states = limbs_to_fk(armature, limbs)
-    before = [f"{state.value!r} {state.switch}" for state in states]
-    character_settings(armature).switches = "\n".join(before)
+    states = limbs_to_fk(armature, limbs, keeps_animation=True)
+    character_settings(armature).switches = "\n".join(map(_line, states))
     return states
 
 
+def _line(state: SwitchState) -> str:
+    """Return a state as text: value and switch, then controls with the rows of their poses."""
+    poses = {name: [[*row] for row in matrix] for name, matrix in state.poses.items()}
+    return f"{state.value!r} {state.switch}\t{json.dumps(poses)}"
+
+
 def restore_switches(armature: bpy.types.Object) -> None:
-    """Restore the FK switches from before `switch_to_fk`."""
-    character = character_settings(armature)
+    """Restore the FK switches from before `switch_to_fk`, and the poses of controls."""
+    character, bones = character_settings(armature), pose_bones(armature)
     for line in filter(None, character.switches.split("\n")):
-        value, _, parent = line.partition(" ")
-        if parent in pose_bones(armature):
-            cast(Any, pose_bones(armature)[parent])[SWITCH] = float(value)
+        text, _, rows = line.partition("\t")  # Files of earlier versions have no poses.
+        value, _, switch = text.partition(" ")
+        if switch in bones:
+            poses = {name: Matrix(matrix) for name, matrix in json.loads(rows or "{}").items()}
+            known = {name: matrix for name, matrix in poses.items() if name in bones}
+            restore_switch(armature, SwitchState(switch, float(value), known))
     character.switches = ""

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from math import ceil, floor
-from typing import Any, Final, NamedTuple, cast
+from collections.abc import Sequence
+from typing import NamedTuple, cast
 
 import bpy
 from mathutils import Matrix, Vector
 
-from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.axes import AXES
 from ...blender.character import recognizing_once
-from ...blender.curves import split_bone_path
 from ...blender.errors import ProblemError
 from ...blender.moving import move_to, place_of
-from ...blender.relations import node_of, parents, walk_dependencies
-from ...blender.rotation import ALL_CHANNELS
+from ...blender.relations import node_of, parents
 from ...blender.skeleton import Point, skeleton_of, vector
+from ...editing.animated_frames import animated_frames, is_transform
 from ...editing.controls import new_armature, refuse_uneditable, use_bones
 from ...editing.limb_adding import shown_pose
-from ...editing.playing import go_to, returning, staged, updated
-from ...editing.switching import SwitchState, restore_switch
+from ...editing.playing import staged
+from ...editing.switching import SwitchState, action_restored_on_error, restore_switch
 from ...settings.muting import muting
 from ...settings.properties import settings
 from ..fk_ik.snap import SnapResult, restored_frame
@@ -33,9 +30,6 @@ from .adding import LIMBS, add_constraint, add_hinges, add_pole, refuse_part
 from .recognizing import switch_to_fk
 from .removing import index_of, remove
 from .settings import FabrikPart, character_settings
-
-SAMPLES: Final = 9
-"""The number of frames at which the values of drivers are compared."""
 
 
 class Options(NamedTuple):
@@ -85,11 +79,13 @@ def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
             refuse_part(armature, part)
     if options.controls == "BONE":
         refuse_uneditable(armature)
-    with staged(cast(bpy.types.ViewLayer, bpy.context.view_layer), [armature]):
+    layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
+    with staged(layer, [armature]), action_restored_on_error(armature):
         states: list[SwitchState] = []
         try:
-            frames = _animated_frames(armature, parts) if options.animation else []
             states += switch_to_fk(armature, [part.bone for part in parts])
+            ends = [node_of(armature, part.bone) for part in parts]
+            frames = animated_frames(ends, parents, is_transform) if options.animation else []
             return _build(armature, parts, options, frames)
         except BaseException:
             remove(armature)
@@ -136,74 +132,6 @@ def _use_bones(
         if item.subtarget != part.bone:  # A foot that is no child of its leg is its target.
             part.target, part.subtarget = item.target, item.subtarget
         part.pole, part.pole_bone = item.pole_target, item.pole_subtarget
-
-
-def _animated_frames(armature: bpy.types.Object, parts: Sequence[FabrikPart]) -> list[float]:
-    """Return the whole frames of the animation that moves the parts, empty if there is none.
-
-    It may be of their bones, the object and all parents of these, in actions and in NLA strips. If
-    drivers move them, or F-curves beyond their keys, the frames are those of the scene as well.
-    """
-    moving: dict[bpy.types.Object, set[str]] = {}
-    for ob, bone in walk_dependencies((node_of(armature, part.bone) for part in parts), parents):
-        moving.setdefault(ob, set()).add("" if bone < 0 else skeleton_of(ob).names[bone])
-    scene = cast(bpy.types.Scene, bpy.context.scene)
-    ends = [end for ob, bones in moving.items() for end in _action_ends(scene, ob, bones)]
-    if _is_driven_over_time(scene, moving):
-        ends += [scene.frame_start, scene.frame_end]
-    return [float(i) for i in range(floor(min(ends)), ceil(max(ends)) + 1)] if ends else []
-
-
-def _is_transform(path: str, bones: set[str]) -> bool:
-    """Return whether a path is that of a transform of bones or (``""``) of an object."""
-    bone, channel = split_bone_path(path)
-    return bone in bones and (channel or path) in {name for name, _ in ALL_CHANNELS}
-
-
-def _is_driven_over_time(
-    scene: bpy.types.Scene, moving: Mapping[bpy.types.Object, set[str]]
-) -> bool:
-    """Return whether drivers change transforms of bones or objects in the scene's frame range."""
-    paths = [
-        (ob, path, i)
-        for ob, bones in moving.items()
-        for path, i in animation.driven(ob)
-        if _is_transform(path, bones)
-    ]
-    if not paths:
-        return False
-    length = scene.frame_end - scene.frame_start
-    poses: set[tuple[float, ...]] = set()
-    with returning(scene, cast(bpy.types.ViewLayer, bpy.context.view_layer), in_any_case=True):
-        for k in range(SAMPLES):
-            go_to(scene.frame_start + round(length * k / (SAMPLES - 1)))
-            layer = updated()
-            poses.add(
-                tuple([cast(Any, ob.evaluated_get(layer)).path_resolve(p)[i] for ob, p, i in paths])
-            )
-    return len(poses) > 1
-
-
-def _action_ends(scene: bpy.types.Scene, ob: bpy.types.Object, bones: set[str]) -> Iterator[float]:
-    """Yield the frames of keys, and ends of strips, that transform bones or (``""``) an object.
-
-    Where an F-curve goes on beyond its keys, as one that is repeated does, these are the ends of
-    the scene as well.
-    """
-
-    def concerns(curve: bpy.types.FCurve) -> bool:
-        return _is_transform(curve.data_path, bones) and animation.has_effect(curve)
-
-    for curve in filter(concerns, animation.all_active_curves(ob)):
-        yield from (key.co[0] for key in curve.keyframe_points)
-        yield from animation.frames_beyond_keys(curve, scene.frame_start, scene.frame_end)
-    data = ob.animation_data
-    tracks = data.nla_tracks if data is not None and data.use_nla else ()
-    for strip in animation.strips(track for track in tracks if not track.mute):
-        slot = getattr(strip, "action_slot", None)
-        for curves in animation.curve_lists(strip.action, slot):
-            if any(map(concerns, curves)):
-                yield from (strip.frame_start, strip.frame_end)
 
 
 def _snap(

@@ -17,6 +17,7 @@ from ...blender.character import (
     bare_limbs,
     character_of,
     generated_character,
+    meant_figure,
     standing_character,
     stiff_limbs,
 )
@@ -212,7 +213,7 @@ def _recognized(rig: Skeleton) -> tuple[Character, list[_NewLeg]]:
     Raises:
         ProblemError: If its feet are no children of its legs, and these do not reach for them.
     """
-    character = character_of(rig.object)
+    character = character_of(rig.object, bone=meant_figure(rig.object))
     names = character.names
     legs_found = [limb for limb in character.anatomy.limbs if limb.kind == "LEG"]
     feet = {names[limb.end] for limb in legs_found if limb.end >= 0}

@@ -150,7 +150,7 @@ def add_look(
         ProblemError: If the constraint could not work, or would break another one; then nothing
             has changed.
     """
-    character = character_of(armature)
+    character = character_of(armature, bone=bone)
     ahead, up = _axes(character, armature, bone, axis)
     empty = None
     if target is None:
@@ -192,7 +192,7 @@ def empty_ahead(
     Raises:
         ProblemError: If a bone has no direction.
     """
-    character = character_of(armature)
+    character = character_of(armature, bone=bones[0])
     rig = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     gazes = [_gaze(rig, bone, AXES[_axes(character, armature, bone, axis)[0]]) for bone in bones]
     way = sum((gaze.direction for gaze in gazes), Vector()) / len(gazes)

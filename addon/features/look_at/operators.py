@@ -64,8 +64,9 @@ class FABRIK_OT_look_add(AddWithTargetOperator, bpy.types.Operator):
 
     def completed(self, chosen: Selection) -> Selection:
         """Return the selection, heads for their faces, with a target for those that look alike."""
-        character = character_of(chosen.armature)
-        tips = dict.fromkeys(looking_bone(character, tip) for tip in chosen.tips)
+        tips = dict.fromkeys(
+            looking_bone(character_of(chosen.armature, bone=tip), tip) for tip in chosen.tips
+        )
         for tip in tips:
             refuse_tracked(chosen.armature, tip)
         chosen = chosen._replace(tips=[*tips])

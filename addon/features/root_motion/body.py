@@ -15,7 +15,13 @@ from fabrik_solver.motion.planar import STILL, Planar, planar_of
 from fabrik_solver.motion.travel import Steps
 
 from ...blender.access import frame_rate, pose_bones
-from ...blender.character import Character, character_of, standing_frames
+from ...blender.character import (
+    Character,
+    character_of,
+    figures,
+    meant_figure,
+    standing_frames,
+)
 from ...blender.clip import Clip
 from ...blender.errors import ProblemError
 from ...blender.skeleton import matrix3, skeleton_of, vector
@@ -50,6 +56,7 @@ class Body(NamedTuple):
         feet: The points of the sole of each foot.
         leg: The mean leg length in armature space.
         up: The up direction in armature space.
+        others: The topmost bones of other figures in the armature, which do not travel.
     """
 
     armature: bpy.types.Object
@@ -58,15 +65,17 @@ class Body(NamedTuple):
     feet: list[list[SolePoint]]
     leg: float
     up: Vector
+    others: list[str]
 
 
 def body_of(armature: bpy.types.Object) -> Body:
-    """Return the body of an armature.
+    """Return the body of an armature, that of the active bone if there are several.
 
     Raises:
         ProblemError: If no legs are found.
     """
-    character = character_of(armature)
+    figure = meant_figure(armature)
+    character = character_of(armature, bone=figure)
     legs = [limb for limb in character.anatomy.limbs if limb.kind == "LEG" and limb.end >= 0]
     bones, rig = cast(bpy.types.Armature, armature.data).bones, skeleton_of(armature)
     trunk = rig.trunk_above([rig.index[character.names[leg.bones[0]]] for leg in legs])
@@ -86,6 +95,7 @@ def body_of(armature: bpy.types.Object) -> Body:
         _soles(armature, character, legs, max(lengths)),
         sum(lengths) / len(lengths),
         character.up,
+        [one for one in figures(armature) if one != figure],
     )
 
 

@@ -77,7 +77,7 @@ def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) ->
     body, frames = _prepare(armature, options)
     bones = pose_bones(armature)
     # Other bones without a parent, such as the controls of feet, travel along.
-    roots = [bone.name for bone in bones if bone.parent is None]
+    roots = [b.name for b in bones if b.parent is None and b.name not in body.others]
     with _staged(scene, armature):
         recording = record(body, frames, roots)
         steps = steps_of(body, recording)
@@ -204,7 +204,7 @@ def _independent_bones(body: Body) -> list[str]:
         bone.name
         for bone in bones
         if bone.name != body.root
-        and (bone.parent is None or bone.parent.name == body.root)
+        and (bone.parent.name == body.root if bone.parent else bone.name not in body.others)
         and (bone.path_from_id() in keyed or bone.name == body.hips)
     ]
 

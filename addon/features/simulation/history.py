@@ -402,7 +402,11 @@ def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
         for owner in owners(armature):
             history = _history(armature, owner.owner)
             if isinstance(history, History):
-                key = digest_of(armature, owner, (history.start, history.end)).key()
+                try:
+                    key = digest_of(armature, owner, (history.start, history.end)).key()
+                except ReferenceError:  # Something was removed, and the plan is one of before.
+                    del _fresh[uid]
+                    return {}
                 chosen = _own_range(armature)
                 is_whole = chosen is None or chosen == (history.start, history.end)
                 _fresh[uid][owner.owner] = is_whole and key == history.key

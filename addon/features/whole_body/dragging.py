@@ -125,7 +125,7 @@ class WholeBodyDrag:
         """
         armature, rig = self.object, skeleton_of(self.object)
         evaluated = armature.evaluated_get(depsgraph)
-        roles = self._roles = roles_of(armature, evaluated)
+        roles = self._roles = roles_of(armature, evaluated, bone=self.name)
         carriers = self._carriers = Carriers(rig, evaluated)
         chains = posed_chains(depsgraph, armature)
         meant = [meant_bone(armature, roles, carriers, chains, name) for name in self._names]

@@ -55,7 +55,7 @@ def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
         ProblemError: If its body cannot be posed; nothing has changed then.
     """
     planner.discard_if_outdated()  # Bones may have been renamed since.
-    pin, own, roles = pin_of(armature, bone), body_settings(armature), roles_of(armature)
+    pin, own, roles = pin_of(armature, bone), body_settings(armature), roles_of(armature, bone=bone)
     before = _copied(pin), own.up_axis
     pin.location, pin.rotation = shown_place(armature, bone, roles)
     own.up_axis = nearest_axis(Vector(roles.up), AXES)

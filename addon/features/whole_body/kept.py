@@ -309,9 +309,10 @@ def kept_body(rig: Skeleton) -> KeptBody | None:
     if not any(pin.frames == PLACE for _, pin in pins):
         return None
     up_axis = body_settings(armature).up_axis
-    roles, carriers = roles_of(armature, armature, up_axis), Carriers(rig, armature)
     kept = [_kept(rig, i, pin) for i, pin in pins]
     pulled = [pin.bone for pin in kept]
+    roles = roles_of(armature, armature, up_axis, rig.names[pulled[0]])
+    carriers = Carriers(rig, armature)
     root = root_of(carriers, roles, pulled)
     named = {name: weight for part, weight in KEPT.items() if (name := getattr(roles, part))}
     staying = {rig.index[name]: weight for name, weight in named.items()}

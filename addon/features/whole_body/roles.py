@@ -94,7 +94,10 @@ class Roles:
 
 
 def roles_of(
-    armature: bpy.types.Object, shown: bpy.types.Object | None = None, up_axis: str = ""
+    armature: bpy.types.Object,
+    shown: bpy.types.Object | None = None,
+    up_axis: str = "",
+    bone: str = "",
 ) -> Roles:
     """Return the roles of the bones of an armature, as its character is recognized.
 
@@ -104,13 +107,14 @@ def roles_of(
         armature: The armature.
         shown: Its evaluated copy; None for that of the current depsgraph.
         up_axis: The axis of the armature that points up; that which does so now if it is empty.
+        bone: A bone of the character, if there may be several in the armature.
     """
     if shown is None:
         shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     carriers = Carriers(skeleton_of(armature), shown)
     generated = generated_character(armature)
     if generated is None:
-        return _of_sources(carriers, _Finder(character_of(armature, up_axis)).roles)
+        return _of_sources(carriers, _Finder(character_of(armature, up_axis, bone)).roles)
     return _of_controls(carriers, _Finder(generated).roles, generated.names)
 
 

@@ -41,7 +41,7 @@ def begin(
 def _is_of_body(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone: str) -> bool:
     """Return whether a bone, or what it controls, belongs to the character or carries it."""
     shown, rig = armature.evaluated_get(depsgraph), skeleton_of(armature)
-    roles = roles_of(armature, shown)
+    roles = roles_of(armature, shown, bone=bone)
     ends = [rig.index[name] for name in roles.ends]
     if not ends or not roles.hips:
         return True

@@ -15,7 +15,10 @@ from mathutils import Matrix
 from operating import refuses
 from rigs import activate, add_constraint, curves, evaluated, go, make_armature, make_empty, update
 
+from addon.blender import animation
 from addon.blender.animation import use_action
+from addon.blender.errors import ProblemError
+from addon.features.character import setting_up
 from addon.features.character.settings import character_settings
 
 pytestmark = pytest.mark.usefixtures("empty_file")
@@ -352,9 +355,13 @@ def test_limbs_of_a_generated_rig_are_switched_to_their_controls_and_back(tmp_pa
 
 @pytest.mark.parametrize("kind", ["basic_human", "wolf", "horse"])
 def test_what_is_seen_of_a_generated_rig_stays(kind: str, tmp_path: Path) -> None:
-    """A human posed by its IK controls, and animals, some of whose joints have two bones."""
+    """Posed by IK controls, with toes and hooves; some joints of animals have two bones."""
     rig = generated_rig(kind, tmp_path)
     bpy.context.view_layer.objects.active = rig
+    feet = {"basic_human": "foot_ik.L", "wolf": "front_foot_ik.L", "horse": "r_toe_ik.R"}
+    toes = {"basic_human": "toe_ik.L", "wolf": "front_foot_heel_ik.R", "horse": "f_toe_ik.L"}
+    for bone in [rig.pose.bones[names[kind]] for names in (feet, toes)]:
+        bone.rotation_mode, bone.rotation_euler = "XYZ", (0.3, 0.0, 0.0)
     if kind == "basic_human":
         rig.pose.bones["foot_ik.L"].location = (0.05, -0.1, 0.08)
         rig.pose.bones["hand_ik.R"].location = (0.1, -0.1, 0.0)
@@ -374,6 +381,107 @@ def test_what_is_seen_of_a_generated_rig_stays(kind: str, tmp_path: Path) -> Non
     assert apart(before, seen()) < 1e-6
 
 
+def moving_rigify(folder: Path, fk: bool = False) -> Any:
+    """Return a generated rig whose hand and torso are keyed while its limbs are in IK.
+
+    Args:
+        folder: Where its file goes.
+        fk: Whether the FK controls have keys as well, of another motion.
+    """
+    rig: Any = generated_rig("basic_human", folder)
+    bpy.context.view_layer.objects.active = rig
+    moves = {"hand_ik.L": ((0.1, -0.2, 0.1), (0.0, 0.0, 0.2)), "torso": ((0.1, 0, -0.1), (0, 0, 0))}
+    for name, (middle, last) in moves.items():
+        for frame, place in ((1, (0.0, 0.0, 0.0)), (6, middle), (12, last)):
+            rig.pose.bones[name].location = place
+            rig.pose.bones[name].keyframe_insert("location", frame=frame)
+    for frame in (1, 12) if fk else ():
+        bone = rig.pose.bones["forearm_fk.L"]
+        bone.rotation_quaternion = (0.8, 0.6, 0.0, 0.0) if frame == 1 else (1.0, 0.0, 0.0, 0.0)
+        bone.keyframe_insert("rotation_quaternion", frame=frame)
+    bpy.context.scene.frame_set(4)
+    return rig
+
+
+def played(rig: Any) -> list[list[Matrix]]:
+    """Return the world matrices of the deforming bones at each frame."""
+    names = [bone.name for bone in rig.data.bones if bone.name.startswith("DEF-")]
+    poses = []
+    for frame in range(1, 13):
+        bpy.context.scene.frame_set(frame)
+        bones = evaluated(rig).pose.bones
+        poses.append([rig.matrix_world @ bones[name].matrix for name in names])
+    bpy.context.scene.frame_set(4)
+    return poses
+
+
+def all_keys(rig: Any) -> dict[tuple[str, int], list[tuple[float, float]]]:
+    return {
+        (curve.data_path, curve.array_index): [tuple(key.co) for key in curve.keyframe_points]
+        for curve in animation.all_active_curves(rig)
+    }
+
+
+@pytest.mark.parametrize("fk", [False, True])
+def test_a_generated_rig_that_is_keyed_in_ik_moves_as_before(fk: bool, tmp_path: Path) -> None:
+    rig = moving_rigify(tmp_path, fk)
+    before, keys = played(rig), all_keys(rig)
+    set_up(rig)
+    assert [bone["IK_FK"] for bone in rig.pose.bones if "IK_FK" in bone] == [1.0] * 4
+    assert apart(before, played(rig)) < 2e-3
+    ik = {path: found for path, found in all_keys(rig).items() if "_fk" not in path[0]}
+    assert ik == {path: found for path, found in keys.items() if "_fk" not in path[0]}
+    assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
+    assert apart(before, played(rig)) < 1e-6
+
+
+def test_a_generated_rig_that_cannot_be_set_up_keeps_its_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = moving_rigify(tmp_path, fk=True)
+    before, keys, action = played(rig), all_keys(rig), rig.animation_data.action.name
+
+    def refuse(*_: object) -> None:
+        raise ProblemError("No target can be moved")
+
+    monkeypatch.setattr(setting_up, "_snap", refuse)
+    with pytest.raises(RuntimeError, match="No target can be moved"):
+        bpy.ops.fabrik.character_set_up()
+    assert (all_keys(rig), rig.animation_data.action.name) == (keys, action)
+    assert len(bpy.data.actions) == 1
+    assert [bone["IK_FK"] for bone in rig.pose.bones if "IK_FK" in bone] == [0.0] * 4
+    assert apart(before, played(rig)) < 1e-6
+
+
+def test_a_limb_that_is_keyed_in_ik_keeps_its_motion_in_fk(tmp_path: Path) -> None:
+    """Also the pose that is not keyed, at the current frame."""
+    rig = moving_rigify(tmp_path, fk=True)
+    before = played(rig)
+    rig.pose.bones["hand_ik.L"].location = (-0.1, -0.1, 0.05)
+    rig.pose.bones["foot_ik.R"].location = (0.1, 0.1, 0.1)
+    update()
+    now = evaluated(rig).pose.bones["DEF-hand.L"].matrix.copy()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    rig.data.bones.active = rig.data.bones["hand_ik.L"]
+    assert bpy.ops.fabrik.limb_add(controls="EMPTY") == {"FINISHED"}
+    update()
+    assert apart([[now]], [[evaluated(rig).pose.bones["DEF-hand.L"].matrix]]) < 2e-3
+    assert rig.pose.bones["foot_ik.R"].location[:] == pytest.approx((0.1, 0.1, 0.1))
+    rig.pose.bones["foot_ik.R"].location = (0.0, 0.0, 0.0)
+    rig.fabrik.constraints[0].enabled = False
+    assert apart(before, played(rig)) < 2e-3
+
+
+def test_a_generated_rig_that_is_keyed_in_ik_is_not_dragged_out_of_it(tmp_path: Path) -> None:
+    rig = moving_rigify(tmp_path)
+    bpy.ops.object.mode_set(mode="POSE")
+    before = played(rig)
+    with pytest.raises(RuntimeError, match="are animated in IK: choose Set Up Character"):
+        bpy.ops.fabrik.drag(bone="hand_ik.L", value=(0.1, 0.0, 0.0), whole_body=True)
+    assert apart(before, played(rig)) == 0.0
+
+
 @pytest.mark.parametrize("keyed", [False, True])
 def test_all_constraints_but_the_look_at_are_snapped(keyed: bool) -> None:
     rig = make_human(keyed)
@@ -389,3 +497,20 @@ def test_all_constraints_but_the_look_at_are_snapped(keyed: bool) -> None:
     update()
     found = evaluated(rig)
     assert apart([[found.matrix_world @ bone.matrix for bone in found.pose.bones]], wanted) < 1e-4
+
+
+def test_a_spine_of_one_bone_is_said_to_be_left_out(capfd: pytest.CaptureFixture[str]) -> None:
+    rig = make_human(keyed=False)
+    activate(rig)
+    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
+    assert "The trunk is left out" not in capfd.readouterr().out
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = rig.data.edit_bones
+    for bone in [*bones["chest"].children]:
+        bone.parent = bones["spine"]
+    bones.remove(bones["chest"])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    rig.fabrik.character.parts.clear()
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    assert "The spine is left out: “spine” is its only bone" in capfd.readouterr().out
+    assert "SPINE" not in [part.kind for part in rig.fabrik.character.parts]

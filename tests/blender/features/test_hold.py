@@ -2005,3 +2005,23 @@ def test_without_pose_mode_it_is_said_what_to_select() -> None:
     make_arm(), make_cup()
     bpy.ops.object.mode_set(mode="OBJECT")
     refuses(bpy.ops.fabrik.hold, saying="Enter Pose Mode and select a hand", by="SELECTED")
+
+
+def test_its_simulation_is_outdated_at_once_where_a_holder_is_removed() -> None:
+    """Before the next update, as Blender reads it while it loads a library again."""
+    from addon.features.simulation import history
+
+    rig, cup = make_arm(), make_cup()
+    other = make_arm("Other", x=0.4)
+    go(20)
+    hold(object="Cup", holder="Rig", bone="Hand")
+    go(40)
+    hold(object="Cup", holder="Other", bone="Hand")
+    holder = cup.parent
+    assert holder.fabrik.simulation.state == "FRESH"
+    bpy.data.objects.remove(other)
+    history.check_again()
+    assert holder.fabrik.simulation.state == "STALE"
+    update()
+    assert holder.fabrik.simulation.state == "STALE"
+    assert rig.name == "Rig"

@@ -366,6 +366,26 @@ def test_a_generated_limb_that_is_stretched_stays(
     assert apart(before, shown(rigify, seen)) < 2e-3
 
 
+@pytest.mark.parametrize(
+    ("clicked", "way"), [("hind_foot_ik.R", (0.0, 0.0, 0.1)), ("forefoot_ik.L", (0.1, 0.0, 0.05))]
+)
+def test_a_leg_of_an_animal_that_is_posed_in_ik_stays(
+    empty_file: None, tmp_path: Path, clicked: str, way: Sequence[float]
+) -> None:
+    """Constraints give the scale of what carries the foot, whatever is posed there."""
+    horse = with_all_bones_shown(generated_rig("horse", tmp_path))
+    toe = horse.pose.bones["r_toe_ik.R" if clicked[0] == "h" else "f_toe_ik.L"]
+    foot = horse.pose.bones[clicked]
+    toe.rotation_mode = foot.rotation_mode = "XYZ"
+    toe.rotation_euler, foot.rotation_euler, foot.location = (0.3, 0.0, 0.0), (0.2, 0.4, 0.3), way
+    update()
+    seen = [bone.name for bone in horse.data.bones if bone.name.startswith("DEF-")]
+    before = shown(horse, seen)
+    (item,) = add(horse, clicked)
+    assert item.state == "REACHED"
+    assert apart(before, shown(horse, seen)) < 2e-3
+
+
 FINGER = ["f_index.01.L", "MCH-f_index.02_drv.L", "f_index.02.L", "MCH-f_index.03_drv.L"]
 
 

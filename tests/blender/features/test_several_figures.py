@@ -82,3 +82,53 @@ def test_a_limb_of_the_second_one() -> None:
 
 def test_one_figure_is_one() -> None:
     assert figures(make_character(FAMILY)) == []
+
+
+def test_the_second_one_looks_with_its_head() -> None:
+    rig = make_two()
+    for bone in ("head", "head.001"):
+        click_bones(rig, bone)
+        assert bpy.ops.fabrik.look_add() == {"FINISHED"}
+    one, two = rig.fabrik.constraints
+    assert (two.look.axis, two.look.up_axis) == (one.look.axis, one.look.up_axis)
+    assert two.look.limit_angle == one.look.limit_angle
+    distances = [
+        (
+            item.target.matrix_world.translation - rig.matrix_world @ rig.pose.bones[item.bone].head
+        ).length
+        for item in (one, two)
+    ]
+    assert distances[1] == pytest.approx(distances[0], rel=1e-4)
+
+
+@pytest.mark.parametrize("parented", [False, True])
+def test_the_second_one_walks(parented: bool) -> None:
+    rig = make_two(parented=parented)
+    rig.data.bones.active = rig.data.bones["hand_l.001"]
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    (gait,) = rig.fabrik.gaits
+    assert gait.body == "pelvis.001"
+    assert sorted(item.bone for item in rig.fabrik.constraints) == ["foot_l.001", "foot_r.001"]
+
+
+def test_the_second_one_travels_alone() -> None:
+    from addon.features.root_motion.body import body_of
+
+    rig = make_two()
+    tops = figures(rig)
+    for bone, top, other in (("hand_l", *tops), ("hand_l.001", *reversed(tops))):
+        rig.data.bones.active = rig.data.bones[bone]
+        body = body_of(rig)
+        assert (body.root, body.others, len(body.feet)) == (top, [other], 2)
+        assert body.leg == pytest.approx(body_of(make_character(FAMILY)).leg, rel=1e-3)
+
+
+def test_the_roles_of_the_second_one() -> None:
+    from addon.features.whole_body.roles import roles_of
+
+    rig = make_two()
+    one, two = (roles_of(rig, bone=bone) for bone in ("hand_l", "hand_l.001"))
+    assert (two.hips, two.chest, two.head) == tuple(
+        f"{name}.001" for name in (one.hips, one.chest, one.head)
+    )
+    assert two.hands == [f"{name}.001" for name in one.hands] and len(two.feet) == 2

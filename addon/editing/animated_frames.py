@@ -1,0 +1,100 @@
+"""The frames of the animation that moves bones and objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from math import ceil, floor
+from typing import Any, Final, cast
+
+import bpy
+
+from ..blender import animation
+from ..blender.curves import split_bone_path
+from ..blender.relations import Node, walk_dependencies
+from ..blender.rotation import ALL_CHANNELS
+from ..blender.skeleton import skeleton_of
+from .playing import go_to, returning, updated
+
+SAMPLES: Final = 9
+"""The number of frames at which the values of drivers are compared."""
+
+Concerns = Callable[[str, Collection[str]], bool]
+"""Whether a data path matters of an object that moves something, given the names of its bones that
+do, with ``""`` for the object itself."""
+
+
+def animated_frames(
+    starts: Iterable[Node], relations: Callable[[Node], Iterable[Node]], concerns: Concerns
+) -> list[float]:
+    """Return the whole frames of the animation that moves bones or objects, empty for none.
+
+    It may be in actions and in NLA strips. If drivers move them, or F-curves beyond their keys, the
+    frames are those of the scene as well.
+
+    Args:
+        starts: The bones and objects.
+        relations: What these follow.
+        concerns: Which F-curves count.
+    """
+    moving: dict[bpy.types.Object, set[str]] = {}
+    for ob, bone in walk_dependencies(starts, relations):
+        moving.setdefault(ob, set()).add("" if bone < 0 else skeleton_of(ob).names[bone])
+    scene = cast(bpy.types.Scene, bpy.context.scene)
+    ends = [end for ob, bones in moving.items() for end in _ends(scene, ob, bones, concerns)]
+    if _is_driven_over_time(scene, moving):
+        ends += [scene.frame_start, scene.frame_end]
+    return [float(i) for i in range(floor(min(ends)), ceil(max(ends)) + 1)] if ends else []
+
+
+def is_transform(path: str, bones: Collection[str]) -> bool:
+    """Return whether a path is that of a transform of bones or (``""``) of an object."""
+    bone, channel = split_bone_path(path)
+    return bone in bones and (channel or path) in {name for name, _ in ALL_CHANNELS}
+
+
+def _is_driven_over_time(
+    scene: bpy.types.Scene, moving: Mapping[bpy.types.Object, set[str]]
+) -> bool:
+    """Return whether drivers change transforms of bones or objects in the scene's frame range."""
+    paths = [
+        (ob, path, i)
+        for ob, bones in moving.items()
+        for path, i in animation.driven(ob)
+        if is_transform(path, bones)
+    ]
+    if not paths:
+        return False
+    length = scene.frame_end - scene.frame_start
+    poses: set[tuple[float, ...]] = set()
+    with returning(scene, cast(bpy.types.ViewLayer, bpy.context.view_layer), in_any_case=True):
+        for k in range(SAMPLES):
+            go_to(scene.frame_start + round(length * k / (SAMPLES - 1)))
+            layer = updated()
+            poses.add(
+                tuple([cast(Any, ob.evaluated_get(layer)).path_resolve(p)[i] for ob, p, i in paths])
+            )
+    return len(poses) > 1
+
+
+def _ends(
+    scene: bpy.types.Scene, ob: bpy.types.Object, bones: set[str], concerns: Concerns
+) -> Iterator[float]:
+    """Yield the frames of keys, and ends of strips, that concern bones or (``""``) an object.
+
+    Where an F-curve goes on beyond its keys, as one that is repeated does, these are the ends of
+    the scene as well.
+    """
+
+    def counts(curve: bpy.types.FCurve) -> bool:
+        return concerns(curve.data_path, bones) and animation.has_effect(curve)
+
+    for curve in filter(counts, animation.all_active_curves(ob)):
+        yield from (key.co[0] for key in curve.keyframe_points)
+        yield from animation.frames_beyond_keys(curve, scene.frame_start, scene.frame_end)
+    data = ob.animation_data
+    tracks = data.nla_tracks if data is not None and data.use_nla else ()
+    for strip in animation.strips(track for track in tracks if not track.mute):
+        slot = getattr(strip, "action_slot", None)
+        for curves in animation.curve_lists(strip.action, slot):
+            if any(map(counts, curves)):
+                yield from (strip.frame_start, strip.frame_end)
