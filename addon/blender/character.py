@@ -139,7 +139,7 @@ def missing_parts(character: Character) -> str:
 
 def _left_out(character: Character) -> str:
     """Return in a sentence what to do about limbs that are no parts, as no bone ends them."""
-    ends = [limb.bones[-1] for limb in character.anatomy.limbs if limb.end < 0]
+    ends = [limb.bones[-1] for limb in character.anatomy.limbs if limb.end < 0 and limb.is_bare]
     if not ends:
         return ""
     return msg("Use Add IK Limb on {bones}", bones=listed([character.names[i] for i in ends]))
@@ -161,6 +161,12 @@ def bare_limbs(character: Character) -> str:
         return ""
     names = listed([character.names[i] for i in bare])
     return msg("No hand or foot is a child of {bones}", bones=names)
+
+
+def ends_at_tail(character: Character, bone: str) -> bool:
+    """Return whether a bone is the last one of a leg without a foot, which stands on its tail."""
+    limbs = [one for one in character.anatomy.limbs if one.end < 0 and not one.is_bare]
+    return bone in {character.names[limb.bones[-1]] for limb in limbs}
 
 
 def nearest_axis(direction: Vector, names: Iterable[str]) -> str:

@@ -65,7 +65,7 @@ class Body:
         rig: Its skeleton.
         is_generated: Whether it is a generated Rigify rig, whose character is that of its metarig.
         character: The character.
-        limbs: Its limbs that end at a hand or foot, as they were found and as IK poses them.
+        limbs: Its limbs, as they were found and as IK poses them.
     """
 
     def __init__(self, armature: bpy.types.Object, bone: str = "") -> None:
@@ -79,7 +79,7 @@ class Body:
             self._below.setdefault(one.parent, []).append(i)
         self.limbs: list[tuple[Found, Limb]] = []
         for anatomical in self.character.anatomy.limbs:
-            limb = self._limb(anatomical) if _is_end(self.character, anatomical) else None
+            limb = self._limb(anatomical)
             if limb is not None:
                 self.limbs.append((anatomical, limb))
 
@@ -243,13 +243,6 @@ def _from_line(place: Vec, start: Vec, end: Vec) -> float:
     size = dot(way, way)
     share = min(1.0, max(0.0, dot(sub(place, start), way) / size)) if size > 0.0 else 0.0
     return dist(place, add(start, scaled(way, share)))
-
-
-def _is_end(character: Character, limb: Found) -> bool:
-    """Return whether a recognized limb ends at a hand or foot, and not at a claw."""
-    if limb.end < 0 or limb.toe >= 0 or len(character.anatomy.limbs) == 4:
-        return True
-    return bool(ENDS & set(words_of(character.bones[limb.end].name)))
 
 
 def fk_bones(rig: Skeleton, generated: Character, limb: Found) -> tuple[list[int], int]:

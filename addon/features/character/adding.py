@@ -8,7 +8,7 @@ import bpy
 from mathutils import Matrix
 
 from ...blender.access import pose_bones
-from ...blender.character import character_of
+from ...blender.character import character_of, ends_at_tail
 from ...blender.detached import DetachedEnd
 from ...blender.errors import ProblemError
 from ...blender.limbs import common_name, named_chain
@@ -39,7 +39,7 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
         )
     detached = detached_end(armature, part)
     last = bones[detached.limb if detached else part.bone]
-    is_above = part.kind in LIMBS and not detached
+    is_above = part.kind in LIMBS and not detached and not stands_on_tail(armature, part)
     available = len(last.parent_recursive) + (0 if is_above else 1)
     if available < part.chain_count:
         raise ProblemError(
@@ -60,6 +60,11 @@ def detached_end(armature: bpy.types.Object, part: FabrikPart) -> DetachedEnd | 
     return character_of(armature, bone=part.bone).detached.get(part.bone) if is_limb else None
 
 
+def stands_on_tail(armature: bpy.types.Object, part: FabrikPart) -> bool:
+    """Return whether a part is a leg without a foot, which reaches with its last bone's tail."""
+    return part.kind in LIMBS and ends_at_tail(character_of(armature, bone=part.bone), part.bone)
+
+
 def add_constraint(armature: bpy.types.Object, part: FabrikPart) -> None:
     """Add the constraint of a part, and an Empty as its target that keeps the current pose."""
     name, count = part.bone, part.chain_count
@@ -75,7 +80,8 @@ def add_constraint(armature: bpy.types.Object, part: FabrikPart) -> None:
     elif part.kind == "HEAD":
         item = add_look(armature, name, chain_count=count)
     else:
-        item = limbs.add_limb(armature, name, count, part.kind in LIMBS)
+        is_oriented = part.kind in LIMBS and not stands_on_tail(armature, part)
+        item = limbs.add_limb(armature, name, count, is_oriented)
     item.name = f"{common_name(name)} IK"
     if detached is None:
         part.target = item.target

@@ -15,6 +15,7 @@ from ...blender.access import pose_bones
 from ...blender.character import (
     Character,
     character_of,
+    ends_at_tail,
     figure_among,
     figures,
     missing_parts,
@@ -116,8 +117,11 @@ def inner_joints(armature: bpy.types.Object, parts: Sequence[RecognizedPart]) ->
     names: list[str] = []
     for part in parts:
         if part.kind in ("ARM", "LEG"):
-            detached = character_of(armature, bone=part.bone).detached.get(part.bone)
-            last = bones[detached.limb] if detached else bones[part.bone].parent
+            character, last = character_of(armature, bone=part.bone), bones[part.bone]
+            if part.bone in character.detached:
+                last = bones[character.detached[part.bone].limb]
+            elif not ends_at_tail(character, part.bone):
+                last = last.parent
             line = [last, *last.parent_recursive][: part.chain_count - 1]
             names += [bone.name for bone in reversed(line)]
     return names
@@ -130,8 +134,9 @@ def _anatomical_parts(character: Character) -> list[RecognizedPart]:
     if len(spine) > 1:
         parts.append(RecognizedPart("SPINE", names[spine[-1]], len(spine)))
     for limb in anatomy.limbs:
-        if limb.end >= 0:
-            parts.append(RecognizedPart(limb.kind, names[limb.end], len(limb.bones)))
+        if limb.end >= 0 or not limb.is_bare:
+            end = names[limb.end if limb.end >= 0 else limb.bones[-1]]
+            parts.append(RecognizedPart(limb.kind, end, len(limb.bones)))
     if anatomy.head >= 0:
         count = min(len(anatomy.spine) - _chest(anatomy), MAX_NECK_BONES)
         parts.append(RecognizedPart("HEAD", names[anatomy.head], count))

@@ -29,7 +29,8 @@ class FabrikPart(bpy.types.PropertyGroup):
     chain_count: int = defined(
         "Chain Length",
         "Number of bones that bend. Those of an arm or leg are counted from above the "
-        "hand or foot, those of the spine and neck include the chest or head",
+        "hand or foot, those of the spine and neck include the chest or head, and those of a leg "
+        "without a foot its last bone",
         default=2,
         min=1,
         soft_max=8,

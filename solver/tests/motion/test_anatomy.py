@@ -782,8 +782,94 @@ def test_legs_of_a_row_are_alike(name: str, nameless: bool) -> None:
     assert anatomy.sureness > 0.7  # Legs that sprawl do not lie down.
 
 
+ON_TAILS: dict[str, tuple[list[Joint], set[tuple[str, ...]]]] = {
+    "spider": (
+        [
+            *line("", "root body head", (0.0, 0.0, 0.0), (0.0, 0.1, 0.3), (0.0, -0.3, 0.3)),
+            *both(
+                [
+                    joint
+                    for k, y in enumerate((-0.9, -0.3, 0.4, 0.8))
+                    for joint in line(
+                        "body",
+                        " ".join(
+                            f"{part}{k}" for part in ("coxa", "femur", "tibia", "tarsus", "tip")
+                        ),
+                        *((0.1, 0.1 * y, 0.3), (0.2, 0.2 * y, 0.32), (0.5, 0.6 * y, 0.65)),
+                        *((0.9, y, 0.35), (1.1, 1.2 * y, 0.0)),
+                    )
+                ]
+            ),
+        ],
+        {(f"femur{k}", f"tibia{k}", f"tarsus{k}") for k in range(4)},
+    ),
+    "robot": (
+        [
+            ("body", "", (0.0, 0.3, 0.5)),
+            ("camera", "body", (0.0, -0.45, 0.52)),
+            *both(
+                [
+                    joint
+                    for end, y in (("front", -0.4), ("rear", 0.3))
+                    for joint in line(
+                        "body",
+                        " ".join(f"{end}_{part}" for part in ("hip", "upper", "lower", "tip")),
+                        *((0.06, y, 0.5), (0.16, y, 0.5)),
+                        *((0.16, y + 0.16, 0.27), (0.16, y - 0.02, 0.0)),
+                    )
+                ]
+            ),
+        ],
+        {(f"{end}_upper", f"{end}_lower") for end in ("front", "rear")},
+    ),
+}
+"""Bodies whose legs stand on the tails of their last bones, which are given as tips, with the bones
+that bend in their legs."""
+
+
+def on_tails(joints: list[Joint], nameless: bool) -> list[RestBone]:
+    """Return the bones of joints; those with a joint called tip after them end there."""
+    tips = {parent: head for name, parent, head in joints if "tip" in name}
+    kept = [joint for joint in joints if "tip" not in joint[0]]
+    return [
+        bone._replace(tail=tips.get(name, bone.tail))
+        for bone, (name, _, _) in zip(bones_of(kept, nameless=nameless), kept, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("nameless", [False, True])
+@pytest.mark.parametrize("name", ON_TAILS)
+def test_legs_without_feet_stand_on_the_tails_of_their_last_bones(
+    name: str, nameless: bool
+) -> None:
+    joints, legs = ON_TAILS[name]
+    bones = on_tails(joints, nameless)
+    kept = [joint[0][:-2] for joint in joints if "tip" not in joint[0]]
+    anatomy = recognize(bones)
+    left = [limb for limb in anatomy.limbs if limb.side > 0]
+    assert {tuple(kept[i] for i in limb.bones) for limb in left} == legs
+    assert {(limb.kind, limb.end, limb.is_bare) for limb in anatomy.limbs} == {("LEG", -1, False)}
+    assert len(anatomy.limbs) == 2 * len(legs) and "FEET" not in anatomy.missing()
+    assert anatomy.sureness > 0.7
+
+
+def test_paws_whose_tails_are_guessed_to_point_down_are_feet() -> None:
+    bones = [bone._replace(tail=add(bone.head, (0.0, 0.0, -0.08))) for bone in bones_of(QUADRUPED)]
+    assert told(QUADRUPED, recognize(bones).limbs) == QUADRUPED_LIMBS
+    nameless = [bone._replace(name="") for bone in bones]
+    assert told(QUADRUPED, recognize(nameless).limbs) == QUADRUPED_LIMBS
+
+
 def test_a_tail_by_its_name_does_not_lead_to_the_head() -> None:
     assert recognize(bones_of(SCORPION)).missing() == ["HEAD"]
+
+
+def test_wings_may_be_all_the_arms_that_a_bird_has() -> None:
+    raptor, _ = ANIMALS["raptor"]
+    arms = {"UpperArm": "Wing1", "LowerArm": "Wing2", "Hand": "Wing3", "Finger": "Wing4"}
+    assert not recognize(bones_of(renamed(raptor, **arms))).missing()
+    bare = [joint for joint in raptor if joint[0][:-2] not in arms]
+    assert recognize(bones_of(bare)).missing() == ["ARMS"]
 
 
 def test_a_line_of_bones_is_no_figure_that_faces_aside() -> None:

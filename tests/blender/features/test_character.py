@@ -14,6 +14,7 @@ from humans import make_human
 from mathutils import Matrix
 from operating import refuses
 from rigs import activate, add_constraint, curves, evaluated, go, make_armature, make_empty, update
+from spiders import make_spider, tips
 
 from addon.blender import animation
 from addon.blender.animation import use_action
@@ -514,3 +515,21 @@ def test_a_spine_of_one_bone_is_said_to_be_left_out(capfd: pytest.CaptureFixture
     assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
     assert "The spine is left out: “spine” is its only bone" in capfd.readouterr().out
     assert "SPINE" not in [part.kind for part in rig.fabrik.character.parts]
+
+
+def test_legs_without_feet_reach_with_the_tails_of_their_last_bones() -> None:
+    spider: Any = make_spider()
+    update()
+    before = shown(spider, (1,))
+    set_up(spider)
+    parts = [part for part in spider.fabrik.character.parts if part.kind == "LEG"]
+    assert sorted(part.bone for part in parts) == sorted(tips(spider))
+    assert {part.chain_count for part in parts} == {3}
+    assert apart(shown(spider, (1,)), before) < 1e-5
+    for part in parts:
+        (item,) = [one for one in spider.fabrik.constraints if one.bone == part.bone]
+        assert item.use_tail and not item.use_rotation and item.state == "REACHED"
+    item.target.location.z += 0.2
+    update()
+    tail = spider.matrix_world @ evaluated(spider).pose.bones[item.bone].tail
+    assert (tail - item.target.matrix_world.translation).length < 1e-3

@@ -83,6 +83,30 @@ def test_the_leg_of_a_spider_reaches_with_its_tip() -> None:
     assert item.chain_count == 3
 
 
+def test_the_leg_of_a_bird_is_what_is_recognized_of_it() -> None:
+    """Its toes are one bone, whose name is none of a foot."""
+    built = {
+        "body": ((0, 0.2, 1.2), (0, -0.1, 1.25), ""),
+        "neck": ((0, -0.1, 1.25), (0, -0.4, 1.7), "body"),
+        "head": ((0, -0.4, 1.7), (0, -0.6, 1.7), "neck"),
+    }
+    joints = [(0.14, 0.05, 1.15), (0.17, -0.15, 0.9), (0.16, 0.12, 0.5), (0.16, 0, 0.05)]
+    joints.append((0.16, -0.15, 0.02))
+    for side, x in ((".L", 1), (".R", -1)):
+        parent = "body"
+        for name, a, b in zip(
+            ("femur", "tibia", "tarsus", "toes"), joints, joints[1:], strict=False
+        ):
+            built[name + side] = ((x * a[0], *a[1:]), (x * b[0], *b[1:]), parent)
+            parent = name + side
+    bird = make_armature(built)
+    (item,) = add(bird, "toes.L")
+    assert (item.bone, item.use_rotation, item.chain_count) == ("toes.L", True, 3)
+    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
+    parts = {part.bone: part.chain_count for part in bird.fabrik.character.parts}
+    assert parts["toes.L"] == 3
+
+
 def test_what_is_no_limb_is_refused() -> None:
     rig = make_mixamo()
     click_bones(rig, "mixamorig:Hips")

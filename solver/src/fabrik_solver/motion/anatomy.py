@@ -95,6 +95,7 @@ class Anatomy(NamedTuple):
         standing: The ends of chains that stand on the ground beside the legs, and are none of them.
         stiff: The arms and legs by their names that are one bone, and cannot bend.
         hands: The hands whose fingers are limbs themselves, as no arm that bends carries them.
+        has_wings: Whether it has wings by their names, which may be all the arms there are.
     """
 
     left: Vec
@@ -111,12 +112,13 @@ class Anatomy(NamedTuple):
     standing: tuple[int, ...] = ()
     stiff: tuple[Limb, ...] = ()
     hands: tuple[int, ...] = ()
+    has_wings: bool = False
 
     def missing(self) -> list[str]:
         """Return what a body has and this one lacks.
 
-        ``'LEGS'``, ``'ARMS'`` (if there is only one pair of limbs), ``'HEAD'``, and ``'FEET'`` or
-        ``'HANDS'`` if limbs end without them. Limbs that cannot bend are not missing.
+        ``'LEGS'``, ``'ARMS'`` (if there is only one pair of limbs and no wings), ``'HEAD'``, and
+        ``'FEET'`` or ``'HANDS'`` if limbs end without them. Limbs that cannot bend are not missing.
         """
         kinds = [limb.kind for limb in self.limbs]
         stiff = {(limb.kind, limb.side) for limb in self.stiff}
@@ -124,7 +126,7 @@ class Anatomy(NamedTuple):
         bare = {limb.kind for limb in self.limbs if limb.is_bare}
         parts = {
             "LEGS": "LEG" not in kinds,
-            "ARMS": len(kinds) < 4 and "ARM" not in kinds,
+            "ARMS": len(kinds) < 4 and "ARM" not in kinds and not self.has_wings,
             "HEAD": self.head < 0,
             "FEET": "LEG" in bare,
             "HANDS": "ARM" in bare,
@@ -173,7 +175,7 @@ def floor_below(joints: Iterable[float], ends: Iterable[float], leg: float) -> f
 
 def _recognize(figure: Figure) -> Anatomy:
     """Recognize a figure in one pose."""
-    bones, heads = figure.bones, figure.heads
+    bones, heads, names = figure.bones, figure.heads, figure.names
     if figure.evidence in ("AXIS", "SHAPE"):
         figure.face(_toes(heads, limbs_of(figure)))
     limbs = limbs_of(figure)
@@ -200,8 +202,9 @@ def _recognize(figure: Figure) -> Anatomy:
         tuple(standing_ends(figure, limbs)),
         tuple(stiff_limbs(figure, limbs)),
         tuple([i for i in figure.body if is_hand(figure, i) and not _is_of_limb(figure, i, limbs)]),
+        any(side and "wing" in words for side, words in zip(names.sides, names.words, strict=True)),
     )
-    return anatomy._replace(sureness=_sureness(heads, anatomy))
+    return anatomy._replace(sureness=_sureness(figure, anatomy))
 
 
 def _is_of_limb(figure: Figure, bone: int, limbs: Sequence[Limb]) -> bool:
@@ -210,9 +213,10 @@ def _is_of_limb(figure: Figure, bone: int, limbs: Sequence[Limb]) -> bool:
     return any(not above.isdisjoint((*limb.bones, limb.end)) for limb in limbs)
 
 
-def _sureness(heads: Sequence[Vec], anatomy: Anatomy) -> float:
+def _sureness(figure: Figure, anatomy: Anatomy) -> float:
     """Return how sure it is that a pose shows a figure, and that it has these parts."""
-    legs = [_down(heads, limb) for limb in anatomy.limbs if limb.kind == "LEG"]
+    heads = figure.heads
+    legs = [_down(figure, limb) for limb in anatomy.limbs if limb.kind == "LEG"]
     rise = 1.0
     if anatomy.head >= 0 and anatomy.hips >= 0:
         way = sub(heads[anatomy.head], heads[anatomy.hips])
@@ -239,9 +243,11 @@ def _root(heads: Sequence[Vec], limb: Limb) -> Vec:
     return heads[limb.bones[0]]
 
 
-def _down(heads: Sequence[Vec], leg: Limb) -> float:
+def _down(figure: Figure, leg: Limb) -> float:
     """Return the cosine of the angle between a leg and the direction down."""
-    way = sub(heads[leg.end if leg.end >= 0 else leg.bones[-1]], _root(heads, leg))
+    last = leg.bones[-1]
+    end = figure.heads[leg.end if leg.end >= 0 else last]
+    way = sub(figure.tips.get(last, end), _root(figure.heads, leg))
     return -way[2] / (length(way) or 1.0)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from math import dist, floor
+from math import dist, floor, hypot
 from statistics import median
 from typing import Final, NamedTuple
 
@@ -31,6 +31,23 @@ OFF_PLANE: Final = 0.002
 TWIN_TOLERANCE: Final = 0.12
 """The largest difference in length of two chains that are twins by their shape, as a fraction."""
 
+
+ANKLE_MAX: Final = 0.4
+"""The largest height of an ankle, as a fraction of the hip's: the hock of a horse is lower, but no
+flat foot begins there."""
+
+FLAT: Final = 0.84
+"""The least ratio of run to rise of a flat foot: 40 degrees off vertical."""
+
+TAIL_MIN: Final = 0.3
+"""The least length of a last bone whose tail is not guessed, as a fraction of its parent's."""
+
+TIPS_MIN: Final = 4
+"""The least number of tails that tell where legs without feet stand: importers that guess make
+those of twins alike, but not those of all legs."""
+
+TIPS_APART: Final = 0.05
+"""The largest difference in height of tails on one ground, as a fraction of the figure's height."""
 
 ENDS: Final = {"FINGER", "FOOT", "HAND", "TOE"}
 """The parts at the ends of limbs."""
@@ -150,6 +167,8 @@ class Figure:
         reach: The length of the longest chain below each bone of the body.
         side: The side of each bone of the body: 1 for left, -1 for right, 0 for the trunk.
         hands: Whether bones that were asked for carry nothing but fingers.
+        tips: Where the last bones of legs without feet end, on the ground, as those of insects and
+            robots do; at rest only, as other poses have no tails.
     """
 
     def __init__(
@@ -157,12 +176,13 @@ class Figure:
     ) -> None:
         """Find the sides."""
         self.bones, self.names, self.body, self.heads = bones, names, body, heads
-        levels = [heads[i][2] for i in body] or [0.0]
-        self.floor = min(levels)
-        self.height = max(levels) - self.floor
         self.children: dict[int, list[int]] = {i: [] for i in (-1, *body)}
         for i in body:
             self.children[bones[i].parent if bones[i].parent in self.children else -1].append(i)
+        self.tips = self._tips()
+        levels = [heads[i][2] for i in body] or [0.0]
+        self.floor = min([*levels, *(tip[2] for tip in self.tips.values())])
+        self.height = max(levels) - self.floor
         self.reach: dict[int, float] = {}
         self._next: dict[int, int] = {}
         self._mirrored: set[int] = set()
@@ -213,6 +233,32 @@ class Figure:
             len([i for i in self.children[one] if self.children[i]]) > 1
             for one in self._below(bone)
         )
+
+    def _tips(self) -> dict[int, Vec]:
+        """Return where legs without feet stand on the tails of their last bones, by these bones.
+
+        Such bones begin higher than ankles, and lead down to one ground where no other bone ends.
+        """
+        last = [i for i in self.body if not self.children[i] and i not in self.names.marks]
+        down = {i: self.bones[i].tail for i in last if self._leads_down(i)}
+        if len(down) < TIPS_MIN or any(self.heads[i] != self.bones[i].head for i in self.body):
+            return {}
+        ground = min([tail[2] for tail in down.values()])
+        tops = {i: max([self.heads[k][2] for k in self.ancestry(i)]) - ground for i in last}
+        apart = TIPS_APART * max(tops.values())
+        tips = {i: tail for i, tail in down.items() if tail[2] - ground <= apart}
+        low = [i for i in last if self.heads[i][2] - ground <= ANKLE_MAX * tops[i]]
+        return tips if len(tips) >= TIPS_MIN and not low else {}
+
+    def _leads_down(self, bone: int) -> bool:
+        """Return whether a last bone leads down, to where no importer has guessed its tail."""
+        parent = self.bones[bone].parent
+        if parent < 0 or self.names.parts[bone] in (*ENDS, "OTHER"):
+            return False
+        way = sub(self.bones[bone].tail, self.heads[bone])
+        least = TAIL_MIN * dist(self.heads[parent], self.heads[bone])
+        is_like = least <= length(way) <= least / TAIL_MIN**2
+        return is_like and way[2] < 0.0 and hypot(way[0], way[1]) < -FLAT * way[2]
 
     def _measure(self) -> None:
         """Measure the longest chain below each bone, and find how each one goes on."""

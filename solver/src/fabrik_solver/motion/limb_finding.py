@@ -9,7 +9,7 @@ from math import cos, dist, hypot, inf, radians
 from typing import Final, NamedTuple
 
 from ..core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
-from .figure import ENDS, LIMBS, UP, Figure, Names
+from .figure import ANKLE_MAX, ENDS, FLAT, LIMBS, TAIL_MIN, UP, Figure, Names
 from .naming import ARM_PARTS, LEG_PARTS, TRUNK, TWIST, part_of, words_of
 
 LEG_END_MAX: Final = 0.15
@@ -19,16 +19,9 @@ LEG_START_MIN: Final = 0.2
 """The least height at which a leg begins, as a fraction of the figure's height: bones that begin
 lower are controls of feet."""
 
-ANKLE_MAX: Final = 0.4
-"""The largest height of an ankle, as a fraction of the hip's: the hock of a horse is lower, but no
-flat foot begins there."""
-
 FOOT_MAX: Final = 0.2
 """The height, as a fraction of the hip's, below which the first joint is the ankle if no flat foot
 begins above it."""
-
-FLAT: Final = 0.84
-"""The least ratio of run to rise of a flat foot: 40 degrees off vertical."""
 
 LIFTED: Final = 0.5
 """The height of a foot, as a fraction of its hip's, above which it does not stand if others do."""
@@ -60,9 +53,6 @@ THUMB_MIN: Final = 0.4
 NO_LENGTH: Final = 1e-4
 """The length of a bone without direction, as a fraction of its limb: two joints at one place."""
 
-TAIL_MIN: Final = 0.3
-"""The least length of a last bone whose tail is not guessed, as a fraction of its parent's."""
-
 FINGERS_MIN: Final = 4
 """The least number of fingers, with the thumb, that tell a hand without a name."""
 
@@ -91,7 +81,8 @@ class Limb(NamedTuple):
         end: The hand or foot; -1 if there is none.
         toe: The first bone after the hand or foot; -1 if there is none.
         halves: Those of its bones that are the second half of one that is split in order to twist.
-        is_bare: Whether it has neither hand nor foot, although a bone may stand in as its end.
+        is_bare: Whether it has neither hand nor foot, although a bone may stand in as its end. A
+            leg that stands on the tail of its last bone has no end, and is not bare.
     """
 
     kind: str
@@ -110,10 +101,11 @@ class _Chain:
 
     Attributes:
         path: Its bones, root first.
-        heads: Where they are.
+        heads: Where they are, and where the last one ends if it stands on its tail.
         parts: What their names tell them to be.
         kind: ``'ARM'`` or ``'LEG'`` by the names, ``'OTHER'`` for what is no limb, else empty.
         halves: Whether each is the second half of a bone that is split in order to twist.
+        stands: Whether it is a leg without a foot, which stands on the tail of its last bone.
         size: Its length.
         low: The height of its lowest joint above the floor.
         high: That of its first joint.
@@ -128,6 +120,9 @@ class _Chain:
         del self.path[_held(names, self.path) :]
         self.side, self.trunk = figure.side[start], bones[start].parent
         self.heads = [figure.heads[i] for i in self.path]
+        self.stands = self.path[-1] in figure.tips
+        if self.stands:
+            self.heads.append(figure.tips[self.path[-1]])
         self.parts = [names.parts[i] for i in self.path]
         self.kind = _kind(self.parts)
         self.size = sum([dist(a, b) for a, b in pairwise(self.heads)])
@@ -313,7 +308,10 @@ def _is_hand(figure: Figure, bone: int) -> bool:
         return True
     if len(starts) < FINGERS_MIN or any(figure.names.parts[i] != "" for i in starts):
         return False
-    lines = [[figure.heads[i] for i in figure.line(start)] for start in starts]
+    paths = [figure.line(start) for start in starts]
+    if any(path[-1] in figure.tips for path in paths):
+        return False
+    lines = [[figure.heads[i] for i in path] for path in paths]
     for thumb in (-1, *range(len(lines))):
         fingers = [line for k, line in enumerate(lines) if k != thumb]
         ways = [unit(sub(line[-1], line[0])) for line in fingers]
@@ -511,14 +509,14 @@ def _kind_in_pose(pair: tuple[_Chain, _Chain], pairs: Sequence[tuple[_Chain, _Ch
     named = chain.kind or max(pair, key=lambda one: one.low).kind
     others = [one for one in pairs if one is not pair and "LEG" in (one[0].kind, one[1].kind)]
     has_end = chain.find(("FOOT", "HAND"), 2) >= 0
-    if named and (len(chain.path) > 2 or chain.lower() >= 0):
+    if named and (len(chain.heads) > 2 or chain.lower() >= 0):
         if named == "LEG" and has_end and _share(chain) > LIFTED:
             return "ARM" if any(min(map(_share, one)) < LIFTED for one in others) else "LEG"
         if named == "ARM" and _is_low(chain) and any(_stand(chain, one[0]) for one in others):
             return "LEG"
         return named
     height = chain.figure.height
-    if len(chain.path) < 3 or chain.size < LIMB_MIN * height:
+    if len(chain.heads) < 3 or chain.size < LIMB_MIN * height:
         return ""
     if not _is_low(chain):
         return "ARM"
@@ -570,7 +568,10 @@ def _limb(chain: _Chain, kind: str, first: int, last: int, is_high: bool) -> Lim
     halves = tuple([path[k] for k in range(first + 1, min(last, len(path))) if chain.halves[k]])
     if len(bones) - len(halves) < 2:
         halves = ()  # Its two bones may have one name.
-    is_bare = end < 0 or (beyond < 0 and (is_high or chain.parts[last] in ("SHIN", "FOREARM")))
+    if end < 0:
+        is_bare = kind != "LEG" or not chain.stands
+    else:
+        is_bare = beyond < 0 and (is_high or chain.parts[last] in ("SHIN", "FOREARM"))
     carriers = tuple(path[:first])
     return Limb(kind, chain.side, chain.trunk, carriers, bones, end, beyond, halves, is_bare)
 
@@ -581,6 +582,8 @@ def _ends(chain: _Chain, kind: str) -> tuple[int, int]:
     Without a hand or foot the latter is the number of bones.
     """
     lower, count = chain.lower(), len(chain.path)
+    if chain.stands and kind == "LEG":
+        return chain.upper(lower) if lower >= 0 else _carriers(chain, kind, count), count
     joints = count - 1 if count > 3 and chain.is_mark(count - 1) else count
     last = chain.find(("FOOT", "HAND"), max(lower + 1, 2))
     if lower >= 0:
