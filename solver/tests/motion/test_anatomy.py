@@ -624,6 +624,23 @@ def test_the_bones_of_an_arm_may_only_be_numbered() -> None:
     }
 
 
+@pytest.mark.parametrize("nameless", [False, True])
+@pytest.mark.parametrize("offset", [0.0, 0.001, 0.12])
+def test_the_arm_of_a_robot_is_an_upper_arm_and_a_forearm(offset: float, nameless: bool) -> None:
+    """The joint that rolls after one that pitches does not twist that one."""
+    arm = ("ShoulderPitch", "ShoulderRoll", "ElbowPitch", "Gripper", "Jaw")
+    ways = ((0.18 - offset, 0.03), (0.18, 0.03 + offset / 12.0), (0.46, 0.05), (0.72, 0.03))
+    heads = [(x, y, 1.44) for x, y in (*ways, (0.82, 0.03))]
+    arms = ("clavicle", "upper_arm", "forearm", "hand", "finger", "finger2", "thumb")
+    joints = [joint for joint in HUMAN if joint[0][:-2] not in arms]
+    joints += both(line("chest", " ".join(arm), *heads))
+    anatomy = recognize(bones_of(joints, nameless=nameless))
+    assert told(joints, anatomy.limbs) - HUMAN_LIMBS == {
+        ("ARM", side, (f"ShoulderRoll.{letter}", f"ElbowPitch.{letter}"), f"Gripper.{letter}")
+        for side, letter in ((1, "L"), (-1, "R"))
+    }
+
+
 def test_two_hips_are_those_of_the_legs_whatever_their_sides_are_called() -> None:
     joints = renamed(HUMAN, thigh="hip", shin="knee", foot="ankle")
     sides = {".L": "_venstre", ".R": "_hoeyre"}

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub, sum_of, unit
-from .naming import END, FRONT_OR_HIND, NOT_BODY, SIDES, TRUNK, TWIST, part_of, words_of
+from .naming import END, FRONT_OR_HIND, NOT_BODY, SIDES, TRUNK, only_twists, part_of, words_of
 
 # Not Final: mypyc would take such tuples for unset when they are used.
 UP: Vec = (0.0, 0.0, 1.0)
@@ -109,6 +109,7 @@ class Names:
         parts: The part of a limb that each one is, see `part_of`.
         marks: The bones that mark where their parent ends, as importers and exporters add them:
             they have its name with a word for an end.
+        twists: The bones that only twist what they are in, see `only_twists`.
         told: How far down a limb each name leads, or one of a bone below it: 1 for the upper bone,
             2 for the lower one, 3 for hand or foot, 4 beyond, 0 for none. Twist bones tell nothing,
             and what is no limb by its name carries none.
@@ -127,9 +128,13 @@ class Names:
             for stem, side in zip(self.stems, sides, strict=True)
         ]
         self.marks = {i for i, bone in enumerate(bones) if _is_mark(bones, bone)}
+        self.twists = {
+            i
+            for i, bone in enumerate(bones)
+            if only_twists(self.words[i], self.words[bone.parent] if bone.parent >= 0 else ())
+        }
         self.told = [
-            0 if TWIST & set(words) else WAY.get(part, 0)
-            for words, part in zip(self.words, self.parts, strict=True)
+            0 if i in self.twists else WAY.get(part, 0) for i, part in enumerate(self.parts)
         ]
         for i in range(len(bones) - 1, -1, -1):  # Children before their parents.
             above = bones[i].parent
@@ -139,7 +144,7 @@ class Names:
     def is_twist(self, bone: int) -> bool:
         """Return whether a bone twists a limb, and is none of what comes after that."""
         part = self.parts[bone]
-        return (part == "" or part in LIMBS) and bool(TWIST & set(self.words[bone]))
+        return (part == "" or part in LIMBS) and bone in self.twists
 
 
 def _is_mark(bones: Sequence[RestBone], bone: RestBone) -> bool:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from ..core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
 from .figure import ANKLE_MAX, ENDS, FLAT, LIMBS, TAIL_MIN, UP, Figure, Names
-from .naming import ARM_PARTS, LEG_PARTS, TRUNK, TWIST, part_of, words_of
+from .naming import ARM_PARTS, LEG_PARTS, TRUNK, only_twists, part_of, words_of
 
 LEG_END_MAX: Final = 0.15
 """The largest height of the lowest joint of a leg, as a fraction of the figure's height."""
@@ -155,8 +155,8 @@ class _Chain:
         """
         named = [k for k in range(lower) if self.parts[k] in ("THIGH", "UPPER_ARM")]
         first = named[0] if named else lower - 1
-        words = self.figure.names.words
-        while first > 0 and (self.halves[first] or TWIST & set(words[self.path[first]])):
+        twists = self.figure.names.twists
+        while first > 0 and (self.halves[first] or self.path[first] in twists):
             first -= 1
         return first
 
@@ -713,11 +713,11 @@ def _wrist(chain: _Chain, first: int) -> int:
 
     It is the first bone with several fingers, else the third one that does not twist.
     """
-    path, words = chain.path, chain.figure.names.words
+    path, twists = chain.path, chain.figure.names.twists
     fingers = chain.fingers(first + 2)
     if fingers:
         return fingers
-    bends = [k for k in range(first, len(path)) if not TWIST & set(words[path[k]])]
+    bends = [k for k in range(first, len(path)) if path[k] not in twists]
     return bends[2] if len(bends) > 2 else len(path) - 1
 
 
@@ -732,6 +732,6 @@ def is_segment(names: Sequence[str], joints: Sequence[Vec]) -> bool:
     first, second = unit(sub(b, a)), unit(sub(c, b))
     if first is None or second is None or dot(first, second) < IN_LINE:
         return False
-    words = words_of(names[1])
+    above, words = map(words_of, names)
     before, now = (re.sub(r"[\d._ -]+", "", name) for name in names)
-    return bool(TWIST & set(words)) or (before == now and part_of(words) != "")
+    return only_twists(words, above) or (before == now and part_of(words) != "")

@@ -108,6 +108,9 @@ END: Final = {"end", "nub", "tip"}
 """Words that importers and exporters add to the name of a bone for one that marks where it ends."""
 
 TWIST: Final = {"part", "roll", "twist"}
+JOINT_AXES: Final = {"pitch", "yaw"}
+"""Words in the names of the joints of robots, of which each has one axis."""
+
 HAND: Final = {"hand", "wrist"}
 LEFTS: Final = {
     "gauche",
@@ -284,6 +287,18 @@ def words_of(name: str) -> list[str]:
 def side_of(name: str) -> int:
     """Return 1 for a name with a word for left, -1 for right, and 0 for neither or both."""
     return sum({SIDES[word] for word in words_of(name) if word in SIDES})
+
+
+def only_twists(words: Iterable[str], before: Iterable[str]) -> bool:
+    """Return whether a bone only twists what it is in, by the words of its name.
+
+    After a joint that pitches or yaws, as robots have them, the one that rolls is a joint as well.
+
+    Args:
+        words: The words of its name.
+        before: Those of its parent's.
+    """
+    return not TWIST.isdisjoint(words) and JOINT_AXES.isdisjoint(before)
 
 
 def part_of(words: Iterable[str]) -> str:
