@@ -52,14 +52,20 @@ def common_name(bone: str) -> str:
 def next_joint(rig: Skeleton, bone: int) -> int:
     """Return the child whose head is the end of a bone, or -1 if the bone ends at its tail.
 
-    That is the only child, or the only one with children, if its head is away from the tail.
+    That is the only child, or the only one with children, if its head is away from the tail. If
+    several have children, as the last bone of a spine carries neck and clavicles, it is the
+    farthest one, if the tail is beyond all joints of the skeleton: an importer has guessed it.
     """
     children = rig.children[bone]
     parents = [i for i in children if rig.children[i]]
-    if len(children) != 1 and len(parents) != 1:
+    if not children:
         return -1
-    child = (parents or children)[0]
-    distance = dist(_head(rig, child), _head(rig, bone))
+    head = _head(rig, bone)
+    child = max(parents or children, key=lambda i: dist(_head(rig, i), head))
+    distance = dist(_head(rig, child), head)
+    if len(children) != 1 and len(parents) != 1:
+        reach = max(dist(_head(rig, i), head) for i in range(len(rig.names)))
+        return child if dist(_tail(rig, bone), head) > reach > 0.0 else -1
     gap = min(dist(_head(rig, i), _tail(rig, bone)) for i in children)
     return -1 if gap <= AT_TAIL * distance or distance == 0.0 else child
 
