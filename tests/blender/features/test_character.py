@@ -533,3 +533,22 @@ def test_legs_without_feet_reach_with_the_tails_of_their_last_bones() -> None:
     update()
     tail = spider.matrix_world @ evaluated(spider).pose.bones[item.bone].tail
     assert (tail - item.target.matrix_world.translation).length < 1e-3
+
+
+def test_a_spine_whose_tail_is_guessed_reaches_with_the_joint_of_the_neck() -> None:
+    """As of a glTF file with small scale, whose last bones are given lengths of many metres."""
+    rig = make_human(keyed=False)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    chest = rig.data.edit_bones["chest"]
+    assert len(chest.children) > 1
+    for bone in chest.children:
+        bone.use_connect = False
+    chest.length *= 100.0
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+    neck = rig.matrix_world @ rig.data.bones["neck"].head_local
+    set_up(rig)
+    (item,) = [one for one in rig.fabrik.constraints if one.bone == "chest"]
+    assert item.use_tail and item.state == "REACHED"
+    assert (item.target.matrix_world.translation - neck).length < 1e-5

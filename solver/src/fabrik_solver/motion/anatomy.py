@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, sub, sum_of, unit
 from .figure import (
     LEFT,
+    SPRAWLING,
     SYMMETRY_TOLERANCE,
     UP,
     Figure,
@@ -63,9 +64,6 @@ BEHIND: Final = 0.2
 
 HANGING: Final = -0.3
 """The sine of the pitch from hips to head below which a figure does not stand."""
-
-SPRAWLING: Final = 6
-"""The number of legs, as of an insect, from which on they stand however far they sprawl."""
 
 THICKEST_SOLE: Final = 0.3
 """How high above the floor the lowest joint of feet may rest, in lengths of a leg: ankles of people

@@ -6,7 +6,7 @@ Z is up. All thresholds are relative to the height of the figure or the length o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import pairwise, product
 from math import dist, floor, hypot
 from statistics import median
 from typing import Final, NamedTuple
@@ -45,6 +45,9 @@ TAIL_MIN: Final = 0.3
 TIPS_MIN: Final = 4
 """The least number of tails that tell where legs without feet stand: importers that guess make
 those of twins alike, but not those of all legs."""
+
+SPRAWLING: Final = 6
+"""The number of legs, as of an insect, from which on they stand however far they sprawl."""
 
 TIPS_APART: Final = 0.05
 """The largest difference in height of tails on one ground, as a fraction of the figure's height."""
@@ -253,7 +256,19 @@ class Figure:
         apart = TIPS_APART * max(tops.values())
         tips = {i: tail for i, tail in down.items() if tail[2] - ground <= apart}
         low = [i for i in last if self.heads[i][2] - ground <= ANKLE_MAX * tops[i]]
-        return tips if len(tips) >= TIPS_MIN and not low else {}
+        # Two pairs that sprawl may be anything; three are an insect's.
+        least = TIPS_MIN if all(map(self._is_upright, tips)) else SPRAWLING
+        return tips if len(tips) >= least and not low else {}
+
+    def _is_upright(self, last: int) -> bool:
+        """Return whether a chain that ends at the tail of a bone leads down more than aside."""
+        line = [self.bones[last].tail, self.heads[last]]
+        bone = self.bones[last].parent
+        while bone >= 0 and len([i for i in self.children[bone] if self.children[i]]) <= 1:
+            line.append(self.heads[bone])
+            bone = self.bones[bone].parent
+        size = sum([dist(a, b) for a, b in pairwise(line)])
+        return line[-1][2] - line[0][2] > 0.5 * size
 
     def _leads_down(self, bone: int) -> bool:
         """Return whether a last bone leads down, to where no importer has guessed its tail."""
