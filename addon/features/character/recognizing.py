@@ -9,7 +9,7 @@ from typing import NamedTuple
 import bpy
 from mathutils import Matrix
 
-from fabrik_solver.motion.anatomy import Anatomy, Limb, words_of
+from fabrik_solver.motion.anatomy import Anatomy, Limb, part_of, words_of
 
 from ...blender.access import pose_bones
 from ...blender.character import (
@@ -83,7 +83,8 @@ def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
             )
         )
     others = [one for one in tops if one != top]
-    notes = [missing_parts(character), _short_spine(character), _told(others) if others else ""]
+    notes = [missing_parts(character), _short_spine(character), _nameless(character)]
+    notes.append(_told(others) if others else "")
     return Recognition(parts, joined(". ", [*filter(None, notes)]), character.frame)
 
 
@@ -93,6 +94,14 @@ def _short_spine(character: Character) -> str:
     if len(trunk) != 1:
         return ""
     return msg("The spine is left out: “{bone}” is its only bone", bone=character.names[trunk[0]])
+
+
+def _nameless(character: Character) -> str:
+    """Return in a sentence that names tell no limb, so that shape alone does; empty otherwise."""
+    is_told = any(part_of(words_of(name)) not in ("", "OTHER") for name in character.names)
+    if is_told or not character.anatomy.limbs:
+        return ""
+    return msg("No name tells an arm or a leg, only the shape does: check the list")
 
 
 def _told(others: Sequence[str]) -> str:

@@ -517,6 +517,19 @@ def test_a_spine_of_one_bone_is_said_to_be_left_out(capfd: pytest.CaptureFixture
     assert "SPINE" not in [part.kind for part in rig.fabrik.character.parts]
 
 
+@pytest.mark.parametrize("nameless", [False, True])
+def test_that_shape_alone_tells_the_limbs_is_said(
+    nameless: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rig = make_human(keyed=False)
+    for number, bone in enumerate(rig.data.bones if nameless else ()):
+        bone.name = f"Bone.{number:03}"
+    activate(rig)
+    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
+    sentence = "No name tells an arm or a leg, only the shape does: check the list"
+    assert (sentence in capfd.readouterr().out) == nameless
+
+
 def test_legs_without_feet_reach_with_the_tails_of_their_last_bones() -> None:
     spider: Any = make_spider()
     update()
