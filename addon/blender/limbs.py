@@ -58,14 +58,14 @@ def next_joint(rig: Skeleton, bone: int) -> int:
     """
     children = rig.children[bone]
     parents = [i for i in children if rig.children[i]]
-    if not children:
+    if len(children) != 1 and not parents:
         return -1
     head = _head(rig, bone)
     child = max(parents or children, key=lambda i: dist(_head(rig, i), head))
-    distance = dist(_head(rig, child), head)
-    if len(children) != 1 and len(parents) != 1:
+    if len(parents) > 1:
         reach = max(dist(_head(rig, i), head) for i in range(len(rig.names)))
-        return child if dist(_tail(rig, bone), head) > reach > 0.0 else -1
+        return child if dist(_tail(rig, bone), head) > reach else -1
+    distance = dist(_head(rig, child), head)
     gap = min(dist(_head(rig, i), _tail(rig, bone)) for i in children)
     return -1 if gap <= AT_TAIL * distance or distance == 0.0 else child
 
