@@ -205,10 +205,10 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
 
     def _show(self, context: bpy.types.Context) -> None:
         """Show in the header the displacement, and what keeps the tip from following it."""
-        text = shown(self._gesture.text(context.scene))
+        text = self._gesture.text(context.scene)
         if text != self._shown:
             self._shown = text
-            cast(Any, context.area).header_text_set(text)
+            cast(Any, context.area).header_text_set(shown(text))
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
         """Handle mouse and keys."""
