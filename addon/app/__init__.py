@@ -1,5 +1,6 @@
 """The list of features, and the order of registering."""
 
+from contextlib import ExitStack
 from types import ModuleType
 
 from ..features import (
@@ -72,10 +73,14 @@ PARTS: tuple[ModuleType, ...] = (
 
 
 def register() -> None:
-    """Add everything to Blender."""
-    registry.install([feature.FEATURE for feature in FEATURES if hasattr(feature, "FEATURE")])
-    for part in PARTS:
-        part.register()
+    """Add everything to Blender; nothing, if that fails: Blender does not undo what failed."""
+    with ExitStack() as added:
+        registry.install([feature.FEATURE for feature in FEATURES if hasattr(feature, "FEATURE")])
+        added.callback(registry.uninstall)
+        for part in PARTS:
+            part.register()
+            added.callback(part.unregister)
+        added.pop_all()
 
 
 def unregister() -> None:

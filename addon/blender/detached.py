@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import ceil
-from typing import Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import bpy
-import numpy as np
 from mathutils import Matrix, Vector
 
 from fabrik_solver.core.vectors import Vec
 
 from .clip import Clip
 from .skeleton import vector
+
+if TYPE_CHECKING:
+    import numpy as np  # Blender starts without it, and it takes 50 ms to import.
 
 SAME_PLACE: Final = 0.05
 """The largest distance of two joints that are one, as a fraction of the bone that ends there."""
@@ -127,6 +129,8 @@ class _Paths:
             bones: All bones.
             poses: Their matrices at frames of the clip, by their names.
         """
+        import numpy as np
+
         self._index = {bone.name: i for i, bone in enumerate(bones)}
         self._poses = poses
         self._rest = np.array([bone.head_local for bone in bones]).reshape(-1, 3)
@@ -135,6 +139,8 @@ class _Paths:
 
     def extent(self, names: Collection[str]) -> float:
         """Return the largest extent of bones at rest along an axis."""
+        import numpy as np
+
         heads = self._rest[[self._index[name] for name in names]]
         return float(np.ptp(heads, axis=0).max()) if len(heads) else 0.0
 
@@ -149,6 +155,8 @@ class _Paths:
             last: The last bone.
             beside: The bones that may be its hand or foot.
         """
+        import numpy as np
+
         before = cast("bpy.types.Bone", last.parent)
         indices = [self._index[one.name] for one in beside]
         least, most = (share * (last.head_local - before.head_local).length for share in LENGTHS)
@@ -178,6 +186,8 @@ class _Paths:
 
     def _places(self, bone: bpy.types.Bone, indices: Sequence[int]) -> np.ndarray:
         """Return the heads of bones at each frame in the space of a bone there."""
+        import numpy as np
+
         spaces = [pose[bone.name].inverted_safe() for pose in self._poses]
         matrices = np.array([[*m[0], *m[1], *m[2]] for m in spaces]).reshape(-1, 3, 4)
         heads = self._heads[:, indices]
@@ -191,6 +201,8 @@ def _short_of(places: np.ndarray, joints: np.ndarray) -> np.ndarray:
         places: Where other bones are at each frame, in the space of the bone.
         joints: Where it would end at each of these.
     """
+    import numpy as np
+
     sizes = np.maximum((joints**2).sum(axis=1), np.finfo(float).tiny)
     along = np.maximum(1.0, (places * joints).sum(axis=2) / sizes)
     return np.linalg.norm(places - along[:, :, None] * joints, axis=2)

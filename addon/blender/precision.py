@@ -17,6 +17,7 @@ from fabrik_solver import Chain
 from fabrik_solver.core.vectors import Mat3, Vec, across, length, mat_columns
 
 from .access import pose_bones
+from .relations import ancestors
 from .rotation import AXIS_ANGLE, QUATERNION, channel_of, mode_of
 from .skeleton import Point, matrix3, matrix_frame, vector
 
@@ -104,16 +105,28 @@ def _turn(owner: Any) -> float:
 
 def _object(ob: bpy.types.Object) -> _Error:
     """Return the error of an evaluated object's world matrix."""
+    *above, top = [ob, *ancestors(ob)]
+    error = _local(top)
+    for one in reversed(above):
+        error = _child(one, error)
+    return error
+
+
+def _local(ob: bpy.types.Object) -> _Error:
+    """Return the error of the matrix of an object in the space of its parent."""
     place, axes = ob.matrix_basis.translation.length, _size(matrix3(ob.matrix_basis))
-    local = _Error(UNIT * place, STEPS * UNIT * axes)
-    parent = ob.parent
-    if parent is None:
-        return local
+    return _Error(UNIT * place, STEPS * UNIT * axes)
+
+
+def _child(ob: bpy.types.Object, parent_error: _Error) -> _Error:
+    """Return the error of the world matrix of an object with a parent, given that of the parent."""
+    local, parent = _local(ob), cast("bpy.types.Object", ob.parent)
+    place, axes = ob.matrix_basis.translation.length, _size(matrix3(ob.matrix_basis))
     link = matrix_frame(ob.matrix_parent_inverse)
     size = _size(link[0])
     place = length(link[1]) + size * place
     local = _Error(size * local.place + UNIT * place, size * local.axes)
-    parent_error, world = _object(parent), matrix3(parent.matrix_world)
+    world = matrix3(parent.matrix_world)
     if ob.parent_type == "BONE" and parent.pose and ob.parent_bone in pose_bones(parent):
         bone = pose_bones(parent)[ob.parent_bone]
         pose = _posed(bone)

@@ -40,6 +40,19 @@ def parent_of(ob: bpy.types.Object) -> Node | None:
     return node_of(ob.parent, ob.parent_bone if ob.parent_type == "BONE" else "")
 
 
+def ancestors(ob: bpy.types.Object) -> Iterator[bpy.types.Object]:
+    """Yield what an object hangs on by its parents, each once.
+
+    Joining armatures that hang on each other has Blender 4.2 parent an object to itself.
+    """
+    seen = {ob}
+    above = ob.parent
+    while above is not None and above not in seen:
+        yield above
+        seen.add(above)
+        above = above.parent
+
+
 def parents(node: Node) -> Iterator[Node]:
     """Yield the parent of an object, or the armature object and the parent bone of a bone."""
     ob, bone = node

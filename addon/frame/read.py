@@ -28,6 +28,7 @@ from fabrik_solver.core.vectors import (
 from ..blender.access import pose_bones
 from ..blender.curves import Sampler
 from ..blender.errors import report_once
+from ..blender.relations import ancestors
 from ..blender.rotation import PoseChannels, Rows, channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, matrix3, matrix_frame
 from ..plan.chain_plan import ChainPlan, GoalSource
@@ -424,9 +425,8 @@ class ChannelSnapshot(SceneSnapshot):
             return True  # It follows a solved bone.
         there = copy.matrix_world.translation.to_tuple()
         largest = max(map(abs, place))
-        while ob.parent is not None:
-            ob = ob.parent
-            above = worlds.get(ob.session_uid)
+        for parent in ancestors(ob):
+            above = worlds.get(parent.session_uid)
             largest = max(largest, *map(abs, above[1])) if above else largest
         if not dist(there, place) <= PRECISION * largest:
             return False

@@ -356,7 +356,11 @@ class SolvedScene:
         """Return the frame in world space of an object with the session UID ``uid``."""
         if uid not in self.worlds:
             world = self.snapshot.world(ob, uid)
-            self.worlds[uid] = self._carried_world(ob, uid) if world is None else world
+            if world is None:
+                # In a circle of objects that carry each other, this is where Blender has it.
+                self.worlds[uid] = matrix_frame(self.snapshot.copy(ob).matrix_world)
+                world = self._carried_world(ob, uid)
+            self.worlds[uid] = world
         return self.worlds[uid]
 
     def basis(self, ob: bpy.types.Object, uid: int) -> Frame:

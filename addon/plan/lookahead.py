@@ -21,7 +21,7 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import Curves, split_bone_path
 from ..blender.errors import contained
-from ..blender.relations import Node, node_at, parents, walk_dependencies
+from ..blender.relations import Node, ancestors, node_at, parents, walk_dependencies
 from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Skeleton, skeleton_of
 from ..settings.properties import settings
@@ -207,13 +207,12 @@ class _DependencyWalk:
 
     def _stands_still(self, ob: bpy.types.Object) -> bool:
         """Return whether neither animation nor bones move an object."""
-        while self._knows_object(ob) and ob.session_uid not in self.curves:
-            if ob.parent is None:
-                return True
-            if ob.parent_type != "OBJECT":
-                return False
-            ob = ob.parent
-        return False
+        return all(
+            self._knows_object(one)
+            and one.session_uid not in self.curves
+            and (one.parent is None or one.parent_type == "OBJECT")
+            for one in (ob, *ancestors(ob))
+        )
 
     def _knows_motion(self, chain: ChainPlan) -> bool:
         if chain.kind.reaches:

@@ -73,6 +73,19 @@ def _offset_switched(item: FabrikConstraint, context: bpy.types.Context) -> None
     structure_changed(item, context)
 
 
+def _name_changed(item: Any, context: bpy.types.Context) -> None:
+    """Number a name that another constraint has at once: who refers to that by its name means it.
+
+    Library overrides tell constraints apart by names alone, which stay.
+    """
+    armature = item.id_data
+    others = [one.name for one in settings(armature).constraints if one != item]
+    if item.name in others and armature.override_library is None:
+        item.name = free_name(armature, item.name)
+        return
+    structure_changed(item, context)
+
+
 class FabrikConstraint(bpy.types.PropertyGroup):
     """An inverse kinematics constraint of an armature."""
 
@@ -81,7 +94,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         "Name of the constraint",
         default="FABRIK IK",
         override=OVERRIDABLE,
-        update=structure_changed,
+        update=_name_changed,
     )
     enabled: bool = animated(
         "Enabled",

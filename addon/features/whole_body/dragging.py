@@ -378,9 +378,10 @@ class WholeBodyDrag:
         else:
             limb.target.restore()
         first = chain.bones[0]
-        origin = posed.head(first)
-        moved, change = posed.placed(pose, first, origin)
-        limb.move_pole(point_in(world, origin), point_in(world, moved), self._in_world(change))
+        if first in posed.bones:  # Above the body nothing moves, and neither does the pole.
+            origin = posed.head(first)
+            moved, change = posed.placed(pose, first, origin)
+            limb.move_pole(point_in(world, origin), point_in(world, moved), self._in_world(change))
 
     def _in_world(self, change: Quat) -> Quat:
         """Return a rotation of the space of the armature in world space."""

@@ -501,6 +501,20 @@ def test_constraint_with_another_name_stays_a_leg(spider) -> None:
     assert pose_bits(spider) == before
 
 
+@pytest.mark.parametrize("renamed", [0, 3])
+def test_a_name_that_another_leg_has_exchanges_no_legs(spider, renamed) -> None:
+    go(30)
+    before, legs = pose_bits(spider), spider.fabrik.gaits[0].legs
+    keys = [leg.key for leg in legs]
+    spider.fabrik.constraints[renamed].name = spider.fabrik.constraints[3 - renamed].name
+    update()
+    assert said(spider) == ""
+    go(29)
+    go(30)
+    assert [leg.key for leg in legs] == keys
+    assert pose_bits(spider) == before
+
+
 def test_constraint_chosen_for_a_leg_is_followed_and_not_the_one_before(spider) -> None:
     fabrik = spider.fabrik
     bpy.ops.fabrik.gait_leg_remove()  # The first one.

@@ -11,6 +11,7 @@ from dragged_bodies import head_of, make_body, turn_between
 from kept_files import open_kept
 from mathutils import Vector
 from rigs import (
+    add_constraint,
     channels_bits,
     everything_bits,
     is_keyed,
@@ -172,6 +173,29 @@ def test_targets_of_blenders_own_ik_move_too(empty_file: None, tmp_path: Path) -
         assert (head_of(rig, foot) - start[foot]).length < 2e-3
     assert (world_location(bpy.data.objects["Shin.L target"]) - start["Foot.L"]).length < 2e-3
     assert (head_of(rig, roles.hips) - start[roles.hips]).length > 0.02
+
+
+def test_a_limb_that_begins_above_the_body_keeps_its_pole(empty_file: None, tmp_path: Path) -> None:
+    rig = make_body("sample", tmp_path)
+    rig.fabrik.constraints.clear()
+    roles = roles_of(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    top, hips = rig.data.edit_bones.new("Top"), rig.data.edit_bones[roles.hips]
+    top.head, top.tail, hips.parent = (0.0, 0.0, 0.0), (0.0, 0.5, 0.0), top
+    bpy.ops.object.mode_set(mode="POSE")
+    hand, other = roles.hands
+    forearm = rig.pose.bones[other].parent
+    item = add_constraint(rig, forearm.name, make_empty("Target", head_of(rig, other)))
+    item.chain_count = 1 + len(forearm.parent_recursive)  # From the top: hips move the body.
+    item.pole_target = pole = make_empty("Pole", (0.0, 2.0, 1.0))
+    update()
+    way = Vector((0.05, -0.1, 0.1))
+    there = head_of(rig, hand) + way
+    assert bpy.ops.fabrik.drag(bone=hand, value=way, whole_body=True) == {"FINISHED"}
+    update()
+    # The constraint decides how the trunk bends, so that the hand only gets nearer.
+    assert (head_of(rig, hand) - there).length < 0.7 * way.length
+    assert pole.location[:] == (0.0, 2.0, 1.0)
 
 
 def pole_angle_of(rig: Any, bone: str, pole: Any) -> float:

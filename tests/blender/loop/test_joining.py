@@ -19,6 +19,8 @@ from rigs import (
     world_location,
 )
 
+from addon.blender.precision import rounding_of
+from addon.blender.skeleton import Point
 from addon.frame import handlers
 
 pytestmark = pytest.mark.usefixtures("silent")
@@ -256,3 +258,18 @@ def test_the_thread_of_a_render_writes_nothing(monkeypatch: pytest.MonkeyPatch) 
     assert not asked
     handlers.before_depsgraph_update(bpy.context.scene)
     assert asked
+
+
+def test_what_is_joined_into_may_have_hung_on_it() -> None:
+    body, prop = figure("A", 0), figure("B", 5)
+    for rig in (body, prop):
+        rig.fabrik.constraints[0].chain_count = 2
+    prop.parent, prop.parent_type, prop.parent_bone = body, "BONE", "B0"
+    update()
+    join(prop, body)
+    assert prop.parent in (None, prop)  # Itself in Blender 4.2.
+    go(2)
+    prop.fabrik.constraints[0].target.location.x += 0.1
+    update()
+    assert [item.state for item in prop.fabrik.constraints] != ["INVALID", "INVALID"]
+    rounding_of(bpy.context.evaluated_depsgraph_get(), Point(prop, None, -1))

@@ -793,3 +793,17 @@ def test_a_target_below_a_bone_beyond_single_precision_is_said_and_nothing_raise
         "“Far” has an invalid position: check its transform",
     )
     assert "Traceback" not in "".join(capfd.readouterr())
+
+
+def test_objects_that_carry_each_other_are_where_blender_has_them(silent):
+    other, rig = make_chain(3, "Other"), make_chain(3, "Rig")
+    add_constraint(other, "B2", make_empty("Target", (1.5, 0, 1)))
+    first, second = make_empty("First"), make_empty("Second")
+    first.parent, first.parent_type, first.parent_bone = other, "BONE", "B2"
+    second.parent = first
+    first.constraints.new("CHILD_OF").target = second
+    item = add_constraint(rig, "B2", second)
+    for x in (1.5, 1.6):
+        bpy.data.objects["Target"].location.x = x
+        update()
+        assert item.state in ("REACHED", "OUT_OF_REACH")

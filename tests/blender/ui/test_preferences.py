@@ -14,6 +14,8 @@ from layouts import Layout, classes
 from operating import refuses
 from rigs import activate, make_chain, make_empty, update
 
+from addon import app
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -124,6 +126,23 @@ def test_the_active_constraint_can_be_saved_as_default_and_that_reset(preference
 def test_without_preferences_there_are_none() -> None:
     new_constraint()
     refuses(bpy.ops.fabrik.constraint_default_save, saying="not enabled in the preferences")
+
+
+def test_registering_that_fails_leaves_nothing_behind(
+    addon: ModuleType, empty_file: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise RuntimeError("half-way")
+
+    addon.unregister()
+    try:
+        monkeypatch.setattr(app.PARTS[-1], "register", fail)
+        with pytest.raises(RuntimeError, match="half-way"):
+            addon.register()
+        assert not hasattr(bpy.types.Object, "fabrik")
+    finally:
+        monkeypatch.undo()
+        addon.register()
 
 
 def test_unregistering_takes_the_page_away(addon: ModuleType, preferences: Any) -> None:
