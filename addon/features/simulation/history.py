@@ -393,23 +393,27 @@ def _read(whole: bytes) -> History | str:
 
 
 def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
-    """Return by owner whether the histories of an armature are fresh."""
+    """Return by owner whether the histories of an armature are fresh.
+
+    Raises:
+        ReferenceError: If the plan refers to something that was removed since the last update.
+    """
     uid = session_uid(armature)
     if planner.known() is None:  # The plan is being made.
         return _fresh.get(uid, {})
     if uid not in _fresh:
-        _fresh[uid] = {}
-        for owner in owners(armature):
-            history = _history(armature, owner.owner)
-            if isinstance(history, History):
-                try:
+        found = _fresh[uid] = {}
+        try:
+            for owner in owners(armature):
+                history = _history(armature, owner.owner)
+                if isinstance(history, History):
                     key = digest_of(armature, owner, (history.start, history.end)).key()
-                except ReferenceError:  # Something was removed, and the plan is one of before.
-                    del _fresh[uid]
-                    return {}
-                chosen = _own_range(armature)
-                is_whole = chosen is None or chosen == (history.start, history.end)
-                _fresh[uid][owner.owner] = is_whole and key == history.key
+                    chosen = _own_range(armature)
+                    is_whole = chosen is None or chosen == (history.start, history.end)
+                    found[owner.owner] = is_whole and key == history.key
+        except ReferenceError:
+            del _fresh[uid]
+            raise
     return _fresh[uid]
 
 

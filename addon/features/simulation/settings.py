@@ -20,11 +20,17 @@ STATE_ITEMS = (
 
 
 def _state(group: bpy.types.PropertyGroup) -> int:
-    return STATES.index(history.state(group.id_data))
+    try:
+        return STATES.index(history.state(group.id_data))
+    except ReferenceError:  # Something was removed since the last update.
+        return STATES.index(history.STALE)
 
 
 def _message(group: bpy.types.PropertyGroup) -> str:
-    return history.sentence(group.id_data)
+    try:
+        return history.sentence(group.id_data)
+    except ReferenceError:  # As in `_state`.
+        return history.UNKNOWN
 
 
 class FabrikSimulation(bpy.types.PropertyGroup):

@@ -2022,6 +2022,7 @@ def test_its_simulation_is_outdated_at_once_where_a_holder_is_removed() -> None:
     bpy.data.objects.remove(other)
     history.check_again()
     assert holder.fabrik.simulation.state == "STALE"
+    assert holder.fabrik.simulation.message
     update()
     assert holder.fabrik.simulation.state == "STALE"
     assert rig.name == "Rig"

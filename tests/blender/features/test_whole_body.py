@@ -627,7 +627,7 @@ def test_a_head_that_hangs_on_nothing_is_left_where_it_is(
     pin_feet(sample)
     roles = roles_of(sample)
     roles.head = roles.chest = "Ball"
-    monkeypatch.setattr("addon.features.whole_body.dragging.roles_of", lambda *_: roles)
+    monkeypatch.setattr("addon.features.whole_body.dragging.roles_of", lambda *_, **__: roles)
     start = head_of(sample, roles.hips)
     drag(sample, roles.hips, Vector((0.0, 0.05, -0.1)))
     assert (head_of(sample, roles.hips) - start - Vector((0.0, 0.05, -0.1))).length < 1e-4
