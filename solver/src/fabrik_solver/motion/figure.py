@@ -272,8 +272,8 @@ class Figure:
 
     def _leads_down(self, bone: int) -> bool:
         """Return whether a last bone leads down, to where no importer has guessed its tail."""
-        parent = self.bones[bone].parent
-        if parent < 0 or self.names.parts[bone] in (*ENDS, "OTHER"):
+        parent, part = self.bones[bone].parent, self.names.parts[bone]
+        if parent < 0 or part in ENDS or part == "OTHER":
             return False
         way = sub(self.bones[bone].tail, self.heads[bone])
         least = TAIL_MIN * dist(self.heads[parent], self.heads[bone])
