@@ -167,7 +167,8 @@ def renew_twin() -> None:
     if data is not None and data.action is not None:
         data.action = data.action.copy()
     if twin.get("action", "") in bpy.data.actions:  # It is unassigned at the moment.
-        twin["action"] = bpy.data.actions[twin["action"]].copy().name
+        kept = bpy.data.actions[twin["action"]].copy()
+        kept.use_fake_user, twin["action"] = True, kept.name
     for curve in list(data.drivers) if data is not None else ():
         if curve.data_path.startswith("fabrik."):
             data.drivers.remove(curve)
