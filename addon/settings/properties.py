@@ -79,7 +79,8 @@ def _name_changed(item: Any, context: bpy.types.Context) -> None:
     Library overrides tell constraints apart by names alone, which stay.
     """
     armature = item.id_data
-    others = [one.name for one in settings(armature).constraints if one != item]
+    named = [one for one in settings(armature).constraints if one.is_property_set("name")]
+    others = [one.name for one in named if one != item]
     if item.name in others and armature.override_library is None:
         item.name = free_name(armature, item.name)
         return

@@ -1496,8 +1496,11 @@ def overrides_of(rig: bpy.types.Object) -> list[str]:
 
 def test_an_override_keeps_its_items_and_tells_them_apart_by_name(tmp_path: Path) -> None:
     rig = make_chain(2)
-    for name in ("Same", "Same", "Other"):
+    for name in ("Same", "Second", "Other"):
         add_constraint(rig, "B1").name = name
+    second = rig.fabrik.constraints[1]
+    stored: Any = second.bl_system_properties_get() if bpy.app.version >= (5, 0) else second
+    stored["name"] = "Same"  # Set as a property it would be numbered.
     rig = overridden(tmp_path, rig)
     items = rig.fabrik.constraints
     for item in items:

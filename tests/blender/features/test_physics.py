@@ -6,6 +6,7 @@ Blender's physics take their step in the first evaluation of a frame, and never 
 from __future__ import annotations
 
 from array import array
+from typing import Any
 
 import bpy
 import pytest
@@ -207,9 +208,17 @@ def test_rigid_bodies_are_pushed_as_by_a_keyed_bone(reopened: bool) -> None:
         way = []
         for frame in FRAMES:
             go(frame)
-            way.append(world_bits(ball, paddle))
+            way.append((world_bits(paddle), tuple(ball.matrix_world.translation)))
         ways.append(way)
-    on_keys = ways[1]
     assert (ball.matrix_world.translation - ball.location).length > 0.5  # It was hit.
-    assert (ways[0] == on_keys) == reopened
-    assert ways[2] == on_keys  # The solutions of its frames are known by then.
+    first, on_keys, again = ways
+
+    def is_as_on_keys(way: list[Any]) -> bool:
+        # Blender does not repeat a collision to the bit, on keys neither.
+        return all(
+            paddles == wanted_paddles and place == pytest.approx(wanted, abs=1e-4)
+            for (paddles, place), (wanted_paddles, wanted) in zip(way, on_keys, strict=True)
+        )
+
+    assert is_as_on_keys(first) == reopened
+    assert is_as_on_keys(again)  # The solutions of its frames are known by then.
