@@ -27,7 +27,6 @@ ENDS: Final = HAND | {"ankle", "foot", "hoof", "palm", "paw"}
 POLES: Final = 2.0
 """The largest distance of a helper from the limb that it lies beside, in lengths of the limb."""
 
-
 ALONG: Final = 0.1
 """The largest distance from a limb of what is its helper and no chain of its own, in lengths of the
 limb: muscles and twist bones lie in it, sleeves hang off."""

@@ -296,18 +296,22 @@ def test_toes_of_a_thick_sole_stay_as_the_foot_rolls_off(empty_file: None) -> No
             assert max((toe - toes[0]).length for toe in toes) < 2e-3
 
 
+def played_on_floor(rig: Any) -> dict[str, list[Vector]]:
+    """Play a capture on a raised floor: its balls stand on it, and its knees move as before."""
+    before = played(rig)
+    put_on_ground(rig, plane(0.5))
+    after = played(rig)
+    assert max(abs(height - 0.5) for height in balls_in_stance(rig, after)) < 5e-3
+    for bone in ("LegL", "LegR"):
+        assert max(bends(after[bone])) < 1.3 * max(bends(before[bone])) + 1.0
+    return after
+
+
 def test_feet_are_on_the_ground_in_each_contact_though_the_floor_of_the_capture_drifts(
     empty_file: None,
 ) -> None:
     """And the hip follows them: it is as high above them as before."""
-    rig = captured(drift=0.03)
-    before = played(rig)
-    put_on_ground(rig, plane(0.5))
-    after = played(rig)
-    heights = balls_in_stance(rig, after)
-    assert max(abs(height - 0.5) for height in heights) < 5e-3
-    for bone in ("LegL", "LegR"):
-        assert max(bends(after[bone])) < 1.3 * max(bends(before[bone])) + 1.0
+    after = played_on_floor(captured(drift=0.03))
     # It goes from the height of one foot to that of the other in a step.
     assert max(bends(after["Hips"])) < 2.5
 
@@ -316,14 +320,7 @@ def test_both_feet_are_on_the_ground_though_the_capture_has_one_of_them_higher(
     empty_file: None,
 ) -> None:
     """As markers are that were not put at the same height on both shoes."""
-    rig = captured(apart=0.025)
-    before = played(rig)
-    put_on_ground(rig, plane(0.5))
-    after = played(rig)
-    heights = balls_in_stance(rig, after)
-    assert max(abs(height - 0.5) for height in heights) < 5e-3
-    for bone in ("LegL", "LegR"):
-        assert max(bends(after[bone])) < 1.3 * max(bends(before[bone])) + 1.0
+    played_on_floor(captured(apart=0.025))
 
 
 @pytest.mark.parametrize(("tread", "start"), [(0.45, 0.15), (0.55, 0.3)])

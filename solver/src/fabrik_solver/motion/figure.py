@@ -31,7 +31,6 @@ OFF_PLANE: Final = 0.002
 TWIN_TOLERANCE: Final = 0.12
 """The largest difference in length of two chains that are twins by their shape, as a fraction."""
 
-
 ANKLE_MAX: Final = 0.4
 """The largest height of an ankle, as a fraction of the hip's: the hock of a horse is lower, but no
 flat foot begins there."""
