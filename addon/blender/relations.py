@@ -17,6 +17,9 @@ from .skeleton import Point, skeleton_of
 Node = tuple[bpy.types.Object, int]
 """An object and the index of one of its bones, -1 for the object itself."""
 
+SHAPE = -2
+"""In place of the index of a bone: the evaluated shape of an object, in the world."""
+
 AnyNode = TypeVar("AnyNode", bound=tuple[bpy.types.Object, object])
 """A `Node`, or an object with another kind of part."""
 
@@ -159,10 +162,13 @@ def replaces_pose(con: Any) -> bool:
 
 def constraint_point(con: Any) -> Point | None:
     """Return the target of one of Blender's constraints, None if it has none."""
-    ob = getattr(con, "target", None)
+    return target_point(getattr(con, "target", None), getattr(con, "subtarget", ""))
+
+
+def target_point(ob: bpy.types.Object | None, name: str) -> Point | None:
+    """Return an object, or the bone of it that has a name; None if there is no object."""
     if ob is None:
         return None
-    name = getattr(con, "subtarget", "")
     if name and ob.type == "ARMATURE" and ob.pose:
         skeleton = skeleton_of(ob.original)
         if name in skeleton.index:
@@ -184,6 +190,10 @@ def is_predictable(con: Any, on_bone: bool) -> bool:
     kind = con.type
     if getattr(con, "head_tail", 0.0) != 0.0 or getattr(con, "use_bbone_shape", False):
         return False
+    if kind == "ARMATURE":
+        return not any([_bends(target) for target in con.targets])
+    if _names_vertices(con):
+        return False
     if kind == "COPY_TRANSFORMS":
         return con.mix_mode == "REPLACE"
     if kind == "COPY_LOCATION":
@@ -195,10 +205,22 @@ def is_predictable(con: Any, on_bone: bool) -> bool:
     return kind in ("COPY_SCALE", "DAMPED_TRACK", *LIMITS)
 
 
+def _bends(target: Any) -> bool:
+    """Return whether the target of an Armature constraint is a bone with segments."""
+    bone = target.target and target.target.pose and target.target.pose.bones.get(target.subtarget)
+    return bool(bone) and bone.bone.bbone_segments > 1
+
+
+def _names_vertices(con: Any) -> bool:
+    """Return whether the target of a constraint is a vertex group."""
+    target, name = getattr(con, "target", None), getattr(con, "subtarget", "")
+    return bool(name) and target is not None and name in getattr(target, "vertex_groups", ())
+
+
 def _has_known_spaces(con: Any, on_bone: bool) -> bool:
     if con.owner_space != "WORLD" and not (on_bone and con.owner_space in SPACES):
         return False
-    if con.type in LIMITS or con.target_space == "WORLD":
+    if con.type in (*LIMITS, "ARMATURE") or con.target_space == "WORLD":
         return True
     point = constraint_point(con)
     return con.target_space in SPACES and point is not None and point.bone >= 0

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
+
+import bpy
 
 from fabrik_solver import Local
 from fabrik_solver.core.constraints import (
@@ -24,10 +26,17 @@ from fabrik_solver.core.constraints import (
     Order,
     Range,
 )
+from fabrik_solver.core.deformation import Armature, DeformBone, Envelope
 from fabrik_solver.core.vectors import Vec
 
 from ..blender.axes import AXES
-from ..blender.relations import LIMITS, active_constraints, constraint_point, is_predictable
+from ..blender.relations import (
+    LIMITS,
+    active_constraints,
+    constraint_point,
+    is_predictable,
+    target_point,
+)
 from ..blender.rotation import EULER_AXES, EULER_ORDERS, KIND_OF
 from ..blender.skeleton import Point, Skeleton
 
@@ -45,12 +54,14 @@ class Step(NamedTuple):
         owner_space: The space in which it sees the bone.
         target: Its target; None if it has none.
         target_space: The space in which it sees that.
+        moving: The bones that move it, if it is an Armature constraint.
     """
 
     constraint: Constraint | None
     owner_space: str = "WORLD"
     target: Point | None = None
     target_space: str = "WORLD"
+    moving: Sequence[Point] = ()
 
 
 class Follower(NamedTuple):
@@ -141,9 +152,9 @@ class Followers:
     def _add(self, bone: int, follower: Follower) -> None:
         """Add a bone to those whose frames follow from those of others, if it is one."""
         found: list[BoneConstraint] = []
-        for con, space, target, target_space in follower.steps:
+        for con, space, target, target_space, moving in follower.steps:
             is_inside = target is None or (target.bone >= 0 and target.uid == self._rig.uid)
-            if con is None or not is_inside:
+            if con is None or moving or not is_inside:
                 return
             there = None if target is None else self._bone_of(target.bone)
             found.append(BoneConstraint(con, space, there, target_space))
@@ -185,6 +196,10 @@ def follower_of(owner: Any, is_pulled: bool) -> Follower:
         if not is_foreseen:
             steps.append(Step(None))
             continue
+        if con.type == "ARMATURE":
+            armature, moving = read_armature(con, owner)
+            steps.append(Step(armature, con.owner_space, moving=moving))
+            continue
         point, has_target = constraint_point(con), con.type not in LIMITS
         if point is not None or not has_target:  # Without a target it does nothing.
             space = con.target_space if has_target else "WORLD"
@@ -193,7 +208,7 @@ def follower_of(owner: Any, is_pulled: bool) -> Follower:
 
 
 def read_constraint(con: Any, owner: Any) -> Constraint:
-    """Return a constraint of Blender's that `is_predictable`, and is no Child Of.
+    """Return a constraint of Blender's that `is_predictable`, and is no Child Of or Armature.
 
     Args:
         con: The constraint.
@@ -217,6 +232,32 @@ def read_constraint(con: Any, owner: Any) -> Constraint:
     if kind == "LIMIT_SCALE":
         return LimitScale(_range(con))
     return CopyTransforms(con.remove_target_shear)
+
+
+def read_armature(con: Any, owner: Any) -> tuple[Armature, list[Point]]:
+    """Return an Armature constraint, and the bones that it follows.
+
+    It follows none, and does nothing, if a target with a weight is missing.
+
+    Args:
+        con: The constraint.
+        owner: The bone or object that has it.
+    """
+    targets = [target for target in con.targets if target.weight > 0.0]
+    points = [target_point(target.target, target.subtarget) for target in targets]
+    moving = [point for point in points if point is not None and point.skeleton is not None]
+    bones: list[DeformBone] = []
+    for target, point in zip(targets, moving if len(moving) == len(points) else (), strict=False):
+        rig, rest = cast(Skeleton, point.skeleton), cast(Skeleton, point.skeleton).rest(point.bone)
+        envelope = None
+        if con.use_bone_envelopes or rest.use_envelope_multiply:
+            head, tail = rest.head_local.to_tuple(), rest.tail_local.to_tuple()
+            radii = rest.head_radius, rest.tail_radius
+            envelope = Envelope(head, tail, radii, rest.envelope_distance)
+        bones.append(DeformBone(target.weight, rig.rest_frame(point.bone), envelope))
+    is_bound = isinstance(owner, bpy.types.PoseBone) and not con.use_current_location
+    bound_at = owner.bone.head_local.to_tuple() if is_bound else None
+    return Armature(bones, con.use_deform_preserve_volume, bound_at), moving[: len(bones)]
 
 
 def _order(con: Any, owner: Any) -> Order:

@@ -15,6 +15,7 @@ import bpy
 
 from fabrik_solver import WHOLE, Frame, Local, bone_frame, frame_in, inverse, point_in
 from fabrik_solver.core.constraints import ConstrainedPose, ConstraintSpaces
+from fabrik_solver.core.deformation import Armature, PosedBone
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Quat,
@@ -25,6 +26,7 @@ from fabrik_solver.core.vectors import (
 )
 
 from ..blender.access import frame_rate, rest_bone
+from ..blender.references import shape_parent
 from ..blender.relations import active_constraints, constraint_point, is_predictable
 from ..blender.rotation import IndexRange, Rows, channel_of, quaternion
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
@@ -33,7 +35,7 @@ from ..plan.plan import Plan
 from ..plan.results import SolveResult
 from ..settings.properties import AnimatedSettings, FabrikConstraint
 from .armature import Evaluated, FkPose
-from .following import follower_of, read_constraint
+from .following import follower_of, read_armature, read_constraint
 from .read import SceneSnapshot
 
 
@@ -317,12 +319,18 @@ class SolvedScene:
             return frame
         world = self.world(rig.object, rig.uid)
         spaces = ConstraintSpaces(rig.bone(bone), rig.rest_frame(bone), parent, world)
-        for con, owner_space, target, target_space in follower.steps:
+        for con, owner_space, target, target_space, moving in follower.steps:
             if con is None:
                 frame = pose.now.frame(bone)[0], frame[1]
                 continue
             try:
-                source = WHOLE if target is None else self._source(rig, target, target_space)
+                if isinstance(con, Armature):
+                    self._linked.add(rig.uid)
+                    at = spaces.seen(frame, owner_space)[1]
+                    bound = at if con.bound_at is None else point_in(world, con.bound_at)
+                    source = self._motion(con, moving, bound)
+                else:
+                    source = WHOLE if target is None else self._source(rig, target, target_space)
             except ValueError:  # It has zero scale.
                 continue
             frame = spaces.constrained(con, owner_space, frame, source)
@@ -351,6 +359,18 @@ class SolvedScene:
         world = self.world(point.object, point.uid)
         spaces = ConstraintSpaces(rig.bone(bone), rig.rest_frame(bone), parent, world)
         return spaces.seen(self.frame(rig, bone), space)
+
+    def _motion(self, con: Armature, moving: Sequence[Point], point: Vec) -> Frame:
+        """Return how bones move what an Armature constraint has at a point, in world space.
+
+        Raises:
+            ValueError: If an armature has zero scale.
+        """
+        posed: list[PosedBone] = []
+        for bone in moving:
+            frame = self.frame(cast(Skeleton, bone.skeleton), bone.bone)
+            posed.append(PosedBone(self.world(bone.object, bone.uid), frame))
+        return con.motion(posed, point)
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame:
         """Return the frame in world space of an object with the session UID ``uid``."""
@@ -381,22 +401,33 @@ class SolvedScene:
     def _carried_world(self, ob: bpy.types.Object, uid: int) -> Frame:
         """Compute the frame of an object that follows a solved bone, as Blender will."""
         copy = self.snapshot.copy(ob)
+        if shape_parent(ob) is not None:
+            return matrix_frame(copy.matrix_world)
         world = self.snapshot.basis(ob, uid)
         if ob.parent is not None:
             link = frame_in(self._parent_world(ob), matrix_frame(copy.matrix_parent_inverse))
             world = frame_in(link, world)
         for con in active_constraints(copy):
             source = constraint_point(con)
-            if source is None:
+            if source is None and hasattr(con, "target"):
                 continue
-            frame = self.place(source)
             if not is_predictable(con, False):
                 return matrix_frame(copy.matrix_world)
-            if con.type == "CHILD_OF":
-                world = frame_in(frame, frame_in(matrix_frame(con.inverse_matrix), world))
-            else:
-                world = read_constraint(con, copy).apply(world, frame)
+            world = self._constrained_world(con, copy, world)
         return world
+
+    def _constrained_world(self, con: Any, copy: bpy.types.Object, world: Frame) -> Frame:
+        """Return the frame of an object after a constraint that `is_predictable`."""
+        if con.type == "ARMATURE":
+            armature, moving = read_armature(con, copy)
+            try:
+                return armature.apply(world, self._motion(armature, moving, world[1]))
+            except ValueError:  # Something has zero scale.
+                return world
+        frame = self.place(cast(Point, constraint_point(con)))
+        if con.type == "CHILD_OF":
+            return frame_in(frame, frame_in(matrix_frame(con.inverse_matrix), world))
+        return read_constraint(con, copy).apply(world, frame)
 
     def _parent_world(self, ob: bpy.types.Object) -> Frame:
         parent = cast("bpy.types.Object", ob.parent)

@@ -12,7 +12,8 @@ from typing import Any
 from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
-from ..blender.relations import Node, constraint_point, node_at, parents, walk_dependencies
+from ..blender.references import constraint_sources
+from ..blender.relations import Node, node_at, parents, walk_dependencies
 from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Point, Skeleton, skeleton_of
 from ..settings.properties import is_control
@@ -108,8 +109,8 @@ def _tethers(node: Node) -> list[tuple[Any, Node]]:
     """Return Blender's constraints of a node that have a target, each with it."""
     ob, bone = node
     owner: Any = ob if bone < 0 else pose_bones(ob)[skeleton_of(ob).names[bone]]
-    points = [(con, constraint_point(con)) for con in owner.constraints if not con.mute]
-    return [(con, node_at(point)) for con, point in points if point is not None]
+    tethers = [con for con in owner.constraints if not con.mute]
+    return [(con, source) for con in tethers for source in constraint_sources(con)]
 
 
 def _moves(node: Node) -> bool:

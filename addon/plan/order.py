@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError
 from typing import Any
 
@@ -13,12 +13,16 @@ from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.errors import INTERNAL_ERROR, listed, report_once
 from ..blender.messages import msg
+from ..blender.references import (
+    constraint_sources,
+    driver_sources,
+    shape_parent,
+    shape_sources,
+)
 from ..blender.relations import (
+    SHAPE,
     Node,
     active_constraints,
-    constraint_point,
-    deformers,
-    driver_inputs,
     is_predictable,
     limits_own_channels,
     node_at,
@@ -77,9 +81,11 @@ class Order:
             RefusedError: If a chain is in a dependency cycle, or fails.
         """
         self.carried: set[int] = set()
-        self._native: dict[Node, list[tuple[Any, Node | None]]] = {}
-        self._reading: dict[Node, bool] = {}
-        """Whether what drivers read follows a solved chain; not a dependency."""
+        self._native: dict[Node, list[tuple[Any, list[Node]]]] = {}
+        self._behind: dict[Node, set[UnitPlan]] = {}
+        """What is solved before something is right, in whatever way it depends on it."""
+        self.late: dict[UnitPart, dict[str, set[UnitPlan]]] = {}
+        """By member, what it reads one update late, and what that depends on."""
         chains = [chain for chain in self.chains if not chain.problem]
         self.units: list[UnitPlan] = [*self.pre_pass, *self._merge_sharing(chains)]
         self.posing: dict[tuple[int, int], list[UnitPlan]] = {}
@@ -111,6 +117,7 @@ class Order:
         except CycleError:
             self._report_cycle()
             raise RefusedError from None
+        self._note_late_cycles()
 
     def _merge_sharing(self, chains: list[ChainPlan]) -> list[UnitPlan]:
         """Return the units: reaching chains that share bones form a tree."""
@@ -204,14 +211,7 @@ class Order:
         raise AssertionError("a cycle that no unit is part of")
 
     def _all_dependencies(self, unit: UnitPlan) -> set[UnitPlan]:
-        found: set[UnitPlan] = set()
-        fringe = [unit]
-        while fringe:
-            for other in self.needs[fringe.pop()]:
-                if other not in found:
-                    found.add(other)
-                    fringe.append(other)
-        return found
+        return _reachable(unit, self.needs)
 
     def _own_needs(self, member: UnitPart, unit: UnitPlan) -> set[UnitPlan]:
         """Return the dependencies of a member.
@@ -235,7 +235,10 @@ class Order:
         # A layer on top may pose the parent as well, but is solved later.
         carrying = self._posing([(chain.rig.object, unit.root_parent)], chain)
         carrying = {other for other in carrying if unit not in self.beneath[other]}
-        return carrying | self._posing(map(node_at, chain.needs()), chain)
+        needs = carrying | self._posing(map(node_at, chain.needs()), chain)
+        for member in chain.members:
+            self._note_late_inputs(member)
+        return needs
 
     def _posing(self, starts: Iterable[Node], chain: UnitPart) -> set[UnitPlan]:
         """Return the units that some nodes follow."""
@@ -260,27 +263,26 @@ class Order:
             if bone >= 0:
                 skeleton_of(ob).record(bone)
             yield from parents(node)
-            for _, source in self._constraints(node):
-                if source is not None:
-                    yield source
+            for _, sources in self._constraints(node):
+                yield from (source for source in sources if source[1] != SHAPE)
 
         for node in walk_dependencies(starts, relations, moving):
             moving[node] |= any([moving[parent] for parent in parents(node)])
             moving[node] |= self._follows(node, moving, chain)
             self._note_hidden_relations(node, chain)
-            if moving[node] and node[1] < 0:
+            if moving[node] and node[1] == -1:
                 self.carried.add(node[0].session_uid)
 
     def _is_posed(self, node: Node) -> bool:
         return (node[0].session_uid, node[1]) in self.posing
 
-    def _constraints(self, node: Node) -> list[tuple[Any, Node | None]]:
-        """Return the native constraints of a node that is not solved, each with its target."""
-        if self._is_posed(node):
+    def _constraints(self, node: Node) -> list[tuple[Any, list[Node]]]:
+        """Return the native constraints of a node that is not solved, each with its sources."""
+        if self._is_posed(node) or node[1] == SHAPE:
             return []
         if node not in self._native:
-            points = [(con, constraint_point(con)) for con in active_constraints(_owner(node))]
-            self._native[node] = [(con, point and node_at(point)) for con, point in points]
+            active = active_constraints(_owner(node))
+            self._native[node] = [(con, constraint_sources(con)) for con in active]
         return self._native[node]
 
     def _follows(self, node: Node, moving: dict[Node, bool], chain: UnitPart) -> bool:
@@ -295,23 +297,29 @@ class Order:
         self.constrained.add((ob.session_uid, bone))
         is_placed = bone < 0 or bone in self.moved.get(ob.session_uid, ())
         follows = False
-        for con, source in self._constraints(node):
-            source_moves = source is not None and moving[source]
+        for con, sources in self._constraints(node):
+            source_moves = any([moving.get(source) for source in sources])
+            shapes = [source for source in sources if source[1] == SHAPE]
+            behind = {unit for shape in shapes for unit in self._units_behind(shape)}
             follows |= source_moves
             is_foreseen = is_placed and is_predictable(con, bone >= 0)
-            is_foreseen |= self._is_carried_along(con, source_moves, source, node)
-            if (moving[node] or source_moves) and not is_foreseen:
-                chain.is_late = True
-                chain.note = msg(
-                    "“{owner}” follows a solved chain through its constraint "
-                    "“{constraint}” one update late: use a parent or a plain Child Of instead",
-                    owner=_owner(node).name,
-                    constraint=con.name,
+            is_foreseen |= self._is_carried_along(con, source_moves, sources, node)
+            if behind or ((moving[node] or source_moves) and not is_foreseen):
+                self._note_late(
+                    chain,
+                    behind,
+                    _owner(node).name,
+                    msg(
+                        "“{owner}” follows a solved chain through its constraint "
+                        "“{constraint}” one update late: use a parent or a plain Child Of instead",
+                        owner=_owner(node).name,
+                        constraint=con.name,
+                    ),
                 )
         return follows
 
     def _is_carried_along(
-        self, con: Any, source_moves: bool, source: Node | None, node: Node
+        self, con: Any, source_moves: bool, sources: list[Node], node: Node
     ) -> bool:
         """Return whether a constraint of a bone does the same wherever a solved bone carries it.
 
@@ -322,8 +330,8 @@ class Order:
             return False
         if (con.type == "COPY_SCALE" and not source_moves) or limits_own_channels(con):
             return True
-        carrier = self._carrier(node)
-        return source is not None and carrier is not None and self._carrier(source) == carrier
+        carriers = {self._carrier(one) for one in (node, *sources)}
+        return bool(sources) and len(carriers) == 1 and None not in carriers
 
     def _carrier(self, node: Node) -> Node | None:
         """Return the solved bone that carries a bone, None if there is none."""
@@ -332,24 +340,75 @@ class Order:
         way = skeleton_of(ob).chain_up(bone)[:-1] if bone >= 0 else []
         return next(((ob, above) for above in reversed(way) if above in posed), None)
 
+    def _note_late(self, chain: UnitPart, behind: set[UnitPlan], name: str, note: str) -> None:
+        """Note that a chain depends on something one update late.
+
+        Args:
+            chain: The chain.
+            behind: What that depends on, if it does not count for the order of solving.
+            name: What it is.
+            note: The note.
+        """
+        chain.is_late, chain.note = True, note
+        self.late.setdefault(chain, {}).setdefault(name, set()).update(behind)
+
     def _note_hidden_relations(self, node: Node, chain: UnitPart) -> None:
-        """Note on drivers and vertex parents that make a node follow a solved chain late."""
+        """Note on drivers and shapes that make a node follow a solved chain late."""
         ob, bone = node
-        if any(self._is_moved(read, chain) for read in self._driving(node)):
-            chain.is_late = True
-            chain.note = msg(
+        self._note_drivers(node, self._driving(node), chain)
+        parent = shape_parent(ob) if bone < 0 else None
+        behind = self._units_behind((parent, SHAPE)) if parent else set[UnitPlan]()
+        if behind:
+            note = msg(
+                "“{object}” is parented to vertices that a solved chain deforms, and "
+                "is therefore one update late: parent it to the bone instead",
+                object=ob.name,
+            )
+            self._note_late(chain, behind, ob.name, note)
+
+    def _note_drivers(self, node: Node, read: Iterable[Node], chain: UnitPart) -> None:
+        behind = {unit for source in read for unit in self._units_behind(source)}
+        if behind:
+            name = _owner(node).name
+            note = msg(
                 "“{owner}” is driven by a solved chain and therefore one update "
                 "late: use a parent or a plain Child Of instead",
-                owner=_owner(node).name,
+                owner=name,
             )
-        if bone < 0 and ob.parent and ob.parent_type in ("VERTEX", "VERTEX_3"):
-            for rig in deformers(ob.parent):
-                if self.posed.get(rig.session_uid):
-                    chain.is_late = True
-                    chain.note = msg(
-                        "“{object}” is parented to vertices that a solved chain deforms, and "
-                        "is therefore one update late: parent it to the bone instead",
-                        object=ob.name,
+            self._note_late(chain, behind, name, note)
+
+    def _note_late_inputs(self, chain: ChainPlan) -> None:
+        """Note on what a chain reads besides target, pole and root, if that follows a solved one.
+
+        That is where its ground is, or the shape that it collides with, and what drives its bones.
+        """
+        for ob in chain.watched:
+            behind = self._units_behind((ob, SHAPE))
+            if behind:
+                note = msg(
+                    "“{object}” is moved or deformed by a solved chain, and is met one update "
+                    "late: choose an object that no chain moves",
+                    object=ob.name,
+                )
+                self._note_late(chain, behind, ob.name, note)
+        for bone in chain.bones:
+            self._note_drivers(
+                (chain.rig.object, bone), self._driving((chain.rig.object, bone)), chain
+            )
+
+    def _note_late_cycles(self) -> None:
+        """Note on chains that depend on themselves through something that is late."""
+        waits = {unit: {*needs} for unit, needs in self.needs.items()}
+        for member, read in self.late.items():
+            waits[self.unit_of[member]].update(*read.values())
+        for member, read in self.late.items():
+            unit = self.unit_of[member]
+            for name, behind in read.items():
+                if unit in behind.union(*[_reachable(other, waits) for other in behind]):
+                    member.note = msg(
+                        "Dependency cycle: “{owner}” follows the chain itself, one update late. "
+                        "Let it follow something else",
+                        owner=name,
                     )
 
     def _driving(self, node: Node) -> list[Node]:
@@ -360,16 +419,44 @@ class Order:
                 self._drivers[ob.session_uid] = _drivers_by_bone(ob)
             name = skeleton_of(ob).names[bone] if bone >= 0 else ""
             drivers = self._drivers[ob.session_uid].get(name, ())
-            self._read[node] = [read for driver in drivers for read in driver_inputs(driver)]
+            self._read[node] = [read for driver in drivers for read in driver_sources(driver)]
         return self._read[node]
 
-    def _is_moved(self, node: Node, chain: UnitPart) -> bool:
-        """Return whether a node that a driver reads follows a solved chain."""
+    def _units_behind(self, node: Node) -> set[UnitPlan]:
+        """Return what is solved before a node is right, in whatever way it depends on it."""
+        if node not in self._behind:
+            found = walk_dependencies([node], self._all_sources)
+            posing = [self.posing.get((ob.session_uid, bone), ()) for ob, bone in found]
+            self._behind[node] = {unit for units in posing for unit in units}
+        return self._behind[node]
+
+    def _all_sources(self, node: Node) -> Iterator[Node]:
+        """Yield all that a node depends on, in whatever way."""
         ob, bone = node
+        self.visited.add(ob)
+        if bone == SHAPE:
+            yield ob, -1
+            yield from shape_sources(ob)
+            return
         if bone >= 0:
-            return bone in self.moved.get(ob.session_uid, ())
-        self._walk_up([node], self._reading, chain)
-        return self._reading[node]
+            skeleton_of(ob).record(bone)
+        yield from parents(node)
+        yield from self._driving(node)
+        for _, sources in self._constraints(node):
+            yield from sources
+        parent = shape_parent(ob) if bone < 0 else None
+        if parent is not None:
+            yield parent, SHAPE
+
+
+def _reachable(unit: UnitPlan, needs: Mapping[UnitPlan, set[UnitPlan]]) -> set[UnitPlan]:
+    found: set[UnitPlan] = set()
+    fringe = [unit]
+    while fringe:
+        for other in needs[fringe.pop()] - found:
+            found.add(other)
+            fringe.append(other)
+    return found
 
 
 def _owner(node: Node) -> Any:

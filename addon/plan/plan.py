@@ -16,7 +16,8 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.animation import is_animated
 from ..blender.curves import Curves
-from ..blender.relations import active_constraints, constraint_point, is_predictable, replaces_pose
+from ..blender.references import constraint_sources
+from ..blender.relations import active_constraints, is_predictable, replaces_pose
 from ..blender.skeleton import Skeleton
 from ..settings.properties import LISTS, FabrikSettings, settings
 from . import dependencies
@@ -139,9 +140,8 @@ def _moved(rig: Skeleton, posed: set[int]) -> set[int]:
     for bone in pose_bones(rig.object):
         constraints = active_constraints(bone) if bone.constraints else ()
         if constraints and all([is_predictable(con, on_bone=True) for con in constraints]):
-            points = filter(None, map(constraint_point, constraints))
-            sources = {point.bone for point in points if point.uid == rig.uid}
-            following[rig.index[bone.name]] = sources
+            sources = [source for con in constraints for source in constraint_sources(con)]
+            following[rig.index[bone.name]] = {i for ob, i in sources if ob == rig.object}
     found, count = rig.below(posed), -1
     while count < len(found):
         count = len(found)

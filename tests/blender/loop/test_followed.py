@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
 import bpy
 import pytest
-from mathutils import Quaternion
-from rigs import add_constraint, make_armature, make_empty, update
+from mathutils import Matrix, Quaternion
+from rigs import add_constraint, make_armature, make_chain, make_empty, update
 
 from addon.blender.relations import LIMITS, SPACES, is_predictable
 from addon.blender.skeleton import skeleton_of
 from addon.frame.read import EvaluatedSnapshot, Played
 from addon.frame.solving import present_runs, solve_armatures
+from fabrik_solver.core.vectors import Vec
 
 INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
-KINDS = ("COPY_ROTATION", "COPY_LOCATION", "COPY_SCALE", "COPY_TRANSFORMS", "DAMPED_TRACK", *LIMITS)
+COPIES = ("COPY_ROTATION", "COPY_LOCATION", "COPY_SCALE", "COPY_TRANSFORMS")
+KINDS = (*COPIES, "DAMPED_TRACK", "ARMATURE", *LIMITS)
 POSES = 60
 
 PRECISION = 4e-6
@@ -69,7 +72,7 @@ def test_several_constraints_one_after_the_other() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_not_computed_is_said(kind: str) -> None:
-    """An influence in between, a place along the target, and spaces of objects are not."""
+    """An influence in between, a place along the target, spaces of objects, bent bones are not."""
     rig, _ = a_rig()
     con = add_random(rig, "Owner", kind, Random(kind))
     con.influence = 0.5
@@ -77,10 +80,36 @@ def test_what_is_not_computed_is_said(kind: str) -> None:
     con.influence, con.owner_space = 1.0, "CUSTOM"
     assert not is_predictable(con, on_bone=True)
     con.owner_space = "WORLD"
-    if kind not in LIMITS:
+    if kind == "ARMATURE":
+        rig.data.bones[con.targets[0].subtarget].bbone_segments = 2
+        assert not is_predictable(con, on_bone=True)
+    elif kind not in LIMITS:
         con.target_space = "LOCAL"
         con.target = make_empty("Other")
         assert not is_predictable(con, on_bone=True)
+
+
+def test_an_object_that_bones_move_as_they_do_a_mesh() -> None:
+    rig, target = a_rig()
+    grip = make_empty("Grip")
+    add_constraint(make_chain(2), "B1", grip)
+    random = Random("object")
+    for _ in range(POSES):
+        disturb(rig, random)
+        rig.scale = [random.choice((1.0, -0.7, 1.3)) for _ in range(3)]
+        target.location = [random.uniform(0.3, 1.5) for _ in range(3)]
+        grip.location = [random.uniform(-1, 1) for _ in range(3)]
+        grip.rotation_euler = [random.uniform(-3, 3) for _ in range(3)]
+        con = grip.constraints.new("ARMATURE")
+        con.use_deform_preserve_volume = random.random() < 0.5
+        con.use_bone_envelopes = random.random() < 0.3
+        add_targets(con, rig, DEFORMING, random)
+        update()
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        m, place = solve_armatures(depsgraph, [rig]).world(grip, grip.session_uid)
+        shown = grip.evaluated_get(depsgraph).matrix_world
+        assert_same(shown, m, place, PRECISION)
+        grip.constraints.remove(con)
 
 
 def a_rig() -> tuple[bpy.types.Object, bpy.types.Object]:
@@ -124,7 +153,9 @@ def disturb(rig: bpy.types.Object, random: Random) -> None:
 def add_random(rig: bpy.types.Object, bone: str, kind: str, random: Random) -> Any:
     """Add a constraint with random settings."""
     con: Any = rig.pose.bones[bone].constraints.new(kind)
-    if kind not in LIMITS:
+    if kind == "ARMATURE":
+        add_targets(con, rig, ("Beside", "Lower") if bone == "Source" else DEFORMING, random)
+    elif kind not in LIMITS:
         con.target, con.subtarget = rig, "Beside" if bone == "Source" else "Source"
         con.target_space = random.choice(SPACES)
     con.owner_space = random.choice(SPACES)
@@ -141,6 +172,20 @@ def add_random(rig: bpy.types.Object, bone: str, kind: str, random: Random) -> A
     return con
 
 
+DEFORMING = ("Source", "Beside", "Lower", "Grip", "Upper")
+
+
+def add_targets(con: Any, rig: bpy.types.Object, bones: Sequence[str], random: Random) -> None:
+    """Add bones with random weights and regions to an Armature constraint."""
+    for bone in random.sample(bones, random.randint(1, min(3, len(bones)))):
+        target, rest = con.targets.new(), rig.data.bones[bone]
+        target.target, target.subtarget = rig, bone
+        target.weight = random.choice((0.0, 1.0, random.uniform(0.1, 1.0)))
+        rest.use_envelope_multiply = random.random() < 0.2
+        rest.head_radius, rest.tail_radius = random.uniform(0.1, 1.0), random.uniform(0.1, 1.0)
+        rest.envelope_distance = random.uniform(0.1, 1.0)
+
+
 def assert_as_blender_has_it(rig: bpy.types.Object, precision: float) -> None:
     """The frames of bones as we compute them are those that Blender has evaluated."""
     depsgraph = bpy.context.evaluated_depsgraph_get()
@@ -148,11 +193,14 @@ def assert_as_blender_has_it(rig: bpy.types.Object, precision: float) -> None:
     skeleton = skeleton_of(rig)
     for name in ("Owner", "Below", "Source"):
         m, head = solved.frame(skeleton, skeleton.index[name])
-        shown = rig.evaluated_get(depsgraph).pose.bones[name].matrix
-        pairs = [(shown[i][j], m[3 * i + j]) for i in range(3) for j in range(3)]
-        pairs += [(shown[i][3], head[i]) for i in range(3)]
-        size = max(1.0, *(abs(there) for there, _ in pairs))
-        assert max(abs(there - ours) for there, ours in pairs) < precision * size
+        assert_same(rig.evaluated_get(depsgraph).pose.bones[name].matrix, m, head, precision)
+
+
+def assert_same(shown: Matrix, axes: Sequence[float], place: Vec, precision: float) -> None:
+    pairs = [(shown[i][j], axes[3 * i + j]) for i in range(3) for j in range(3)]
+    pairs += [(shown[i][3], place[i]) for i in range(3)]
+    size = max(1.0, *(abs(there) for there, _ in pairs))
+    assert max(abs(there - ours) for there, ours in pairs) < precision * size
 
 
 def test_what_is_kept_while_frames_are_played_is_as_if_it_was_read() -> None:
