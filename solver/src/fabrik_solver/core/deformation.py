@@ -7,7 +7,7 @@ math_rotation_c.cc).
 """
 
 from math import sqrt
-from typing import final
+from typing import Final, final
 
 from .bones import squared
 from .constraints import Constraint
@@ -160,11 +160,7 @@ class _Blend:
         if not self.keeps_volume:
             self._add_matrix(motion, weight)
             return
-        base = squared(rest[0]), rest[1]
-        posed = frame_in(motion, base)
-        turned = quat_matrix(quat_of(_proper(posed[0]))), posed[1]
-        rigid = frame_in(turned, inverse(base))
-        scale = frame_in(frame_in(base, frame_in(inverse(turned), posed)), inverse(base))
+        rigid, scale = _split(motion, (squared(rest[0]), rest[1]))
         axes = rigid[0]
         if mat_determinant(axes) < 0.0:
             a, b, c, d, e, f, g, h, i = axes
@@ -206,6 +202,33 @@ class _Blend:
         turn = _sum((0.0, 0.0, 0.0, 0.0), self.turn, 1.0 / size)
         _, a, b, c = quat_product(self.dual, quat_inverse(turn))
         return frame_in((quat_matrix(turn), scaled((a, b, c), 2.0 / size)), blended)
+
+
+def _split(motion: Frame, base: Frame) -> tuple[Frame, Frame]:
+    """Return the rotation and translation of a transform, and the scale before them.
+
+    Args:
+        motion: The transform.
+        base: Where what it moves is at rest, whose axes it scales.
+    """
+    if _is_rotation(motion[0]):
+        return motion, WHOLE
+    posed = frame_in(motion, base)
+    turned = quat_matrix(quat_of(_proper(posed[0]))), posed[1]
+    back = inverse(base)
+    scale = frame_in(frame_in(base, frame_in(inverse(turned), posed)), back)
+    return frame_in(turned, back), scale
+
+
+ORTHONORMAL: Final = 1e-5
+"""The deviation from an orthonormal matrix up to which Blender takes one for a rotation."""
+
+
+def _is_rotation(axes: Mat3) -> bool:
+    x, y, z = mat_columns(axes)
+    skew = max(abs(dot(x, y)), abs(dot(y, z)), abs(dot(z, x)))
+    size = max(abs(dot(x, x) - 1.0), abs(dot(y, y) - 1.0), abs(dot(z, z) - 1.0))
+    return max(skew, size) <= ORTHONORMAL and mat_determinant(axes) > 0.0
 
 
 def _proper(axes: Mat3) -> Mat3:
