@@ -2,9 +2,9 @@
 
 For Blender a pointer property is not a dependency: a target that is hidden, excluded from the view
 layer, or disabled in renders would not be evaluated, and a render would show the chain reaching for
-its old position. A driver on a dummy property makes it a dependency. Nothing reads the property, so
-it causes no dependency cycle and no evaluation of the pose. And since the armature is then part of
-each update of its targets, updates without our armatures can be ignored.
+its old position. A driver on a dummy property makes it a dependency. Nothing but the same property
+of other armatures reads it, so it causes no evaluation of the pose. And since the armature is then
+part of each update of its targets, updates without our armatures can be ignored.
 
 The property has to be a custom property. With a driver on any other property of an object, Blender
 4.5 and later writes the values of all its drivers again while other drivers are being evaluated,
@@ -25,8 +25,11 @@ PATH = f'["{NAME}"]'
 Source = tuple["bpy.types.Object", str]
 """An object and the name of one of its bones, empty for the object itself."""
 
+Read = tuple["bpy.types.Object", str, str]
+"""What a driver reads: an object, and the name of a bone or the path of a property, or neither."""
 
-def declare(armature: bpy.types.Object, sources: Sequence[Source]) -> bool:
+
+def declare(armature: bpy.types.Object, reads: Sequence[Read]) -> bool:
     """Update the dependency driver of an armature; remove it if there are no dependencies.
 
     Returns:
@@ -34,7 +37,7 @@ def declare(armature: bpy.types.Object, sources: Sequence[Source]) -> bool:
     """
     animation = armature.animation_data
     curve: Any = animation.drivers.find(PATH) if animation else None
-    if not sources:
+    if not reads:
         if curve:
             # `driver_remove` would evaluate the animation, and unkeyed poses would be lost.
             cast(Any, animation).drivers.remove(curve)
@@ -48,23 +51,26 @@ def declare(armature: bpy.types.Object, sources: Sequence[Source]) -> bool:
         cast(Any, armature).id_properties_ui(NAME).update(
             description="Makes Blender evaluate the targets of FABRIK IK. Its value has no meaning"
         )
-    if curve and curve.driver.is_valid and _declared(curve.driver) == [*sources]:
+    if curve and curve.driver.is_valid and _declared(curve.driver) == [*reads]:
         return False
     driver = (curve or cast(Any, armature.driver_add(PATH))).driver
-    driver.type = "SUM"
+    driver.type = "MIN"  # A sum would grow with each armature that reads that of another.
     driver.is_valid = True
     for variable in list(driver.variables):
         driver.variables.remove(variable)
-    for source, bone in sources:
+    for i, (source, bone, path) in enumerate(reads):
         variable = driver.variables.new()
-        variable.type = "TRANSFORMS"
-        variable.targets[0].id = source
-        variable.targets[0].bone_target = bone
+        # Otherwise Blender would try all numbers to find a name for the next.
+        variable.name = f"source{i}"
+        variable.type = "SINGLE_PROP" if path else "TRANSFORMS"
+        target = variable.targets[0]
+        target.id, target.bone_target, target.data_path = source, bone, path
     return True
 
 
-def _declared(driver: Any) -> list[Source]:
-    return [(v.targets[0].id, v.targets[0].bone_target) for v in driver.variables]
+def _declared(driver: Any) -> list[Read]:
+    targets = [variable.targets[0] for variable in driver.variables]
+    return [(target.id, target.bone_target, target.data_path) for target in targets]
 
 
 def existing_bone(ob: bpy.types.Object | None, bone: str) -> str:

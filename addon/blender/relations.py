@@ -6,7 +6,7 @@ The functions that yield dependencies know Blender's own relations only. The cal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar, cast
 
 import bpy
@@ -20,8 +20,8 @@ Node = tuple[bpy.types.Object, int]
 SHAPE = -2
 """In place of the index of a bone: the evaluated shape of an object, in the world."""
 
-AnyNode = TypeVar("AnyNode", bound=tuple[bpy.types.Object, object])
-"""A `Node`, or an object with another kind of part."""
+AnyNode = TypeVar("AnyNode", bound=Hashable)
+"""A `Node`, or anything else that depends on others."""
 
 
 def node_of(ob: bpy.types.Object, bone: str) -> Node:
@@ -113,6 +113,27 @@ def walk_dependencies(
             visited.add(node)
             path.append(node)
             pending.append(iter(relations(node)))
+
+
+def components(needs: Mapping[AnyNode, Collection[AnyNode]]) -> list[list[AnyNode]]:
+    """Return nodes that depend on each other together, after those that they depend on.
+
+    Kosaraju's algorithm, in time proportional to the number of nodes and dependencies.
+
+    Args:
+        needs: By node, those that it depends on; all of them are keys.
+    """
+    needing: dict[AnyNode, list[AnyNode]] = {node: [] for node in needs}
+    for node, others in needs.items():
+        for other in others:
+            needing[other].append(node)
+    done: set[AnyNode] = set()
+    found: list[list[AnyNode]] = []
+    for node in reversed([*walk_dependencies(needing, needing.__getitem__)]):
+        if node not in done:
+            found.append([*walk_dependencies([node], needs.__getitem__, done)])
+            done.update(found[-1])
+    return found
 
 
 def moves_with(ob: bpy.types.Object, carriers: Container[int]) -> bool:

@@ -427,13 +427,11 @@ def _declare_dependencies() -> set[int]:
     """Declare the dependencies of all armatures; return those whose dependencies changed."""
     plan_of = part(Planner)
     plan = plan_of.current()
-    for ob in plan.orphaned:
-        if ob.library is None and dependencies.declare(ob):
-            plan_of.released[ob.session_uid] = ob
     plan_of.is_declared = True
     plan_of.pending.armatures.clear()
-    rigs = [rig for rig in plan.rigs.values() if rig.object.library is None]
-    return {rig.uid for rig in rigs if dependencies.declare(rig.object)}
+    orphaned = dependencies.declare(plan.orphaned)
+    plan_of.released |= {ob.session_uid: ob for ob in plan.orphaned if ob.session_uid in orphaned}
+    return dependencies.declare([rig.object for rig in plan.rigs.values()])
 
 
 EVENTS = (

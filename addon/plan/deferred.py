@@ -15,7 +15,7 @@ from ..blender.access import pose_bones
 from ..blender.session import part
 from ..settings import notifications
 from ..settings.overriding import complete_reference
-from ..settings.properties import LISTS, free_name, settings
+from ..settings.properties import LISTS, made_unique, settings
 from .plan import keys_of
 
 
@@ -76,9 +76,12 @@ def write_later(owner: Any, name: str, value: object) -> None:
 def _assign_keys(armature: bpy.types.Object) -> None:
     """Assign a unique key to each constraint."""
     keys = keys_of(settings(armature))
+    taken, last = {0}, max(keys, default=0)
     for i, key in enumerate(keys):
-        if key == 0 or key in keys[:i]:
-            settings(armature).constraints[i].key = keys[i] = max(keys) + 1
+        if key in taken:
+            key = last = last + 1
+            settings(armature).constraints[i].key = key
+        taken.add(key)
 
 
 def _make_names_unique(armature: bpy.types.Object) -> bool:
@@ -93,12 +96,10 @@ def _make_names_unique(armature: bpy.types.Object) -> bool:
     for collection in ("constraints", *LISTS):
         items = getattr(settings(armature), collection)
         names = [item.name for item in items]
-        for i, name in enumerate(names):
-            if not items[i].is_property_set("name"):
-                items[i].name = name
-            if name in names[:i]:
-                names[i] = items[i].name = free_name(armature, name, collection)
-                found = True
+        for item, name, free in zip(items, names, made_unique(names), strict=True):
+            if free != name or not item.is_property_set("name"):
+                item.name = free
+            found |= free != name
     return found
 
 

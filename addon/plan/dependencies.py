@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, cast
 
 import bpy
 
 from ..blender import dependency_driver
-from ..blender.dependency_driver import Source, existing_bone
+from ..blender.dependency_driver import Read, Source, existing_bone
+from ..blender.relations import components, walk_dependencies
 from ..blender.session import part
 from ..settings import notifications
 from ..settings.properties import LISTS, settings
 from ..settings.values import pointed
 
 
-def declare(armature: bpy.types.Object) -> bool:
-    """Declare the dependencies of an armature to Blender; return whether they changed.
+def declare(armatures: Iterable[bpy.types.Object]) -> set[int]:
+    """Declare the dependencies of armatures to Blender; return those that changed, by UID.
 
     Those of armatures among them are declared as well: Blender evaluates what is not shown only for
-    something that is, and the pose of such an armature does not depend on its own targets.
+    something that is, and the pose of such an armature does not depend on its own targets. The
+    driver of each reads those of the ones that it depends on. If some depend on each other, that of
+    the first has the dependencies of all of them, and the others read it.
     """
-    return dependency_driver.declare(armature, _sources_of_all(armature))
+    direct = _sources_by_armature(armatures)
+    needs = {ob: [one for one, _ in found if one in direct] for ob, found in direct.items()}
+    reads: dict[bpy.types.Object, list[Read]] = {}  # What declares the dependencies of each.
+    changed: set[int] = set()
+    for members in components(needs):
+        together = {*members}
+        members.sort(key=lambda ob: ob.name_full)
+        for ob in members:
+            among = members if ob == members[0] else [ob]
+            others = [other for one in among for other in needs[one] if other not in together]
+            found: list[Read] = [(one, bone, "") for a in among for one, bone in direct[a]]
+            for other in [*others, *members[:1]]:
+                found += reads.get(other, ())
+            # An armature needs no dependency on itself.
+            found = [read for read in dict.fromkeys(found) if read[0] != ob]
+            is_linked = ob.library is not None
+            reads[ob] = found if is_linked or not found else [(ob, "", dependency_driver.PATH)]
+            if not is_linked and dependency_driver.declare(ob, found):
+                changed.add(ob.session_uid)
+    return changed
 
 
 class PendingDeclarations:
@@ -52,12 +73,9 @@ class PendingDeclarations:
         """
         if is_frame_change and self._scenes != _shown_scenes():
             return
-        if self.armatures:
-            self.armatures |= _dependents(self.armatures)
-        while self.armatures:
-            _, armature = self.armatures.popitem()
-            with suppress(ReferenceError):  # It was removed.
-                declare(armature)
+        changed, self.armatures = self.armatures.keys(), {}
+        if changed:  # Some may have been removed.
+            declare(_dependents([ob for ob in bpy.data.objects if ob.session_uid in changed]))
 
 
 @notifications.structure
@@ -87,27 +105,28 @@ def sources(armature: bpy.types.Object) -> list[Source]:
     return [(ob, bone) for ob, bone in found if ob is not None and ob != armature]
 
 
-def _sources_of_all(armature: bpy.types.Object) -> list[Source]:
-    """Return the sources of an armature, those of armatures among them, and so on."""
-    found = dict.fromkeys(sources(armature))
-    known, new = {armature}, {ob for ob, _ in found}
+def _sources_by_armature(
+    armatures: Iterable[bpy.types.Object],
+) -> dict[bpy.types.Object, list[Source]]:
+    """Return the sources of some armatures, and of the armatures among these, and so on."""
+    found: dict[bpy.types.Object, list[Source]] = {}
+    new = [*armatures]
     while new:
-        known |= new
-        further = [source for ob in new if ob.type == "ARMATURE" for source in sources(ob)]
-        found |= dict.fromkeys(source for source in further if source[0] != armature)
-        new = {ob for ob, _ in further} - known
-    return [*found]
+        armature = new.pop()
+        if armature not in found:
+            found[armature] = sources(armature)
+            new += [ob for ob, _ in found[armature] if ob.type == "ARMATURE"]
+    return found
 
 
-def _dependents(uids: Container[int]) -> dict[int, bpy.types.Object]:
-    """Return the armatures whose dependencies contain one of some armatures, by UID."""
-    return {
-        ob.session_uid: ob
-        for ob in bpy.data.objects
-        if dependency_driver.NAME in ob
-        and ob.library is None
-        and any(source.session_uid in uids for source, _ in _sources_of_all(ob))
-    }
+def _dependents(armatures: Iterable[bpy.types.Object]) -> Iterator[bpy.types.Object]:
+    """Return some armatures, and those whose dependencies contain one of them."""
+    using: dict[bpy.types.Object, list[bpy.types.Object]] = {}
+    for ob in bpy.data.objects:
+        if ob.type == "ARMATURE" and (ob.library is not None or dependency_driver.NAME in ob):
+            for source, _ in sources(ob):
+                using.setdefault(source, []).append(ob)
+    return walk_dependencies(armatures, lambda ob: using.get(ob, ()))
 
 
 def collections(armature: bpy.types.Object) -> list[bpy.types.Collection]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError
 from typing import Any
 
@@ -23,6 +23,7 @@ from ..blender.relations import (
     SHAPE,
     Node,
     active_constraints,
+    components,
     is_predictable,
     limits_own_channels,
     node_at,
@@ -211,7 +212,14 @@ class Order:
         raise AssertionError("a cycle that no unit is part of")
 
     def _all_dependencies(self, unit: UnitPlan) -> set[UnitPlan]:
-        return _reachable(unit, self.needs)
+        found: set[UnitPlan] = set()
+        fringe = [unit]
+        while fringe:
+            for other in self.needs[fringe.pop()]:
+                if other not in found:
+                    found.add(other)
+                    fringe.append(other)
+        return found
 
     def _own_needs(self, member: UnitPart, unit: UnitPlan) -> set[UnitPlan]:
         """Return the dependencies of a member.
@@ -401,10 +409,11 @@ class Order:
         waits = {unit: {*needs} for unit, needs in self.needs.items()}
         for member, read in self.late.items():
             waits[self.unit_of[member]].update(*read.values())
+        parts = [{*units} for units in components(waits)] if self.late else []
+        cycle_of = {unit: part for part in parts for unit in part}
         for member, read in self.late.items():
-            unit = self.unit_of[member]
             for name, behind in read.items():
-                if unit in behind.union(*[_reachable(other, waits) for other in behind]):
+                if not behind.isdisjoint(cycle_of[self.unit_of[member]]):
                     member.note = msg(
                         "Dependency cycle: “{owner}” follows the chain itself, one update late. "
                         "Let it follow something else",
@@ -447,16 +456,6 @@ class Order:
         parent = shape_parent(ob) if bone < 0 else None
         if parent is not None:
             yield parent, SHAPE
-
-
-def _reachable(unit: UnitPlan, needs: Mapping[UnitPlan, set[UnitPlan]]) -> set[UnitPlan]:
-    found: set[UnitPlan] = set()
-    fringe = [unit]
-    while fringe:
-        for other in needs[fringe.pop()] - found:
-            found.add(other)
-            fringe.append(other)
-    return found
 
 
 def _owner(node: Node) -> Any:

@@ -7,7 +7,8 @@ deleting, undo and library overrides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from math import pi
 from typing import TYPE_CHECKING, Any, cast
 
@@ -78,11 +79,14 @@ def _name_changed(item: Any, context: bpy.types.Context) -> None:
 
     Library overrides tell constraints apart by names alone, which stay.
     """
-    armature = item.id_data
-    named = [one for one in settings(armature).constraints if one.is_property_set("name")]
-    others = [one.name for one in named if one != item]
-    if item.name in others and armature.override_library is None:
-        item.name = free_name(armature, item.name)
+    armature, name = item.id_data, item.name
+    items = settings(armature).constraints
+    # Reading them all from Python would take long for each of very many names.
+    alike = [i for i, key in enumerate(items.keys()) if key == name]
+    others = [items[i] for i in alike if items[i] != item] if len(alike) > 1 else []
+    is_taken = any([other.is_property_set("name") for other in others])
+    if is_taken and armature.override_library is None and not notifications.is_following():
+        item.name = free_name(armature, name)
         return
     structure_changed(item, context)
 
@@ -440,12 +444,24 @@ def free_among(items: Iterable[Any], name: str) -> str:
     Library overrides tell the items of a list apart by their names alone, also where none is shown.
     """
     taken = {item.name for item in items}
-    number = 0
-    free = name
-    while free in taken:
-        number += 1
-        free = f"{name}.{number:03}"
-    return free
+    return next(_numbered(name, taken)) if name in taken else name
+
+
+def made_unique(names: Sequence[str]) -> list[str]:
+    """Return names, of which those that came before are numbered."""
+    unique: list[str] = []
+    taken = {*names}
+    numbered = {name: _numbered(name, taken) for name in taken}
+    seen: set[str] = set()
+    for name in names:
+        unique.append(next(numbered[name]) if name in seen else name)
+        seen.add(name)
+    return unique
+
+
+def _numbered(name: str, taken: Container[str]) -> Iterator[str]:
+    """Yield what a name becomes by numbers that are not taken."""
+    return filter(lambda free: free not in taken, (f"{name}.{i:03}" for i in count(1)))
 
 
 CLASSES = (

@@ -404,7 +404,7 @@ def test_a_driver_has_a_target_evaluated_that_a_pointer_alone_has_not(
     add_constraint(rig, "B2", target)
     go(6)
     assert evaluated(target).matrix_world.translation.x == pytest.approx(5.0)
-    monkeypatch.setattr(*PLACES["declare"], lambda _armature: None)
+    monkeypatch.setattr(*PLACES["declare"], lambda _armatures: set())
     rig.driver_remove(dependency_driver.PATH)
     go(11)
     assert evaluated(target).matrix_world.translation.x != pytest.approx(10.0)

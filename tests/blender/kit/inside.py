@@ -112,7 +112,7 @@ def declared(rig: bpy.types.Object) -> Any:
 
 def declare(rig: bpy.types.Object) -> bool:
     """Tell Blender what an armature depends on; return whether that is news."""
-    return dependencies.declare(rig)
+    return bool(dependencies.declare([rig]))
 
 
 def unseen(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> set[int]:
