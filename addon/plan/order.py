@@ -32,6 +32,7 @@ from ..blender.relations import (
 )
 from ..blender.skeleton import skeleton_of
 from .chain_plan import ChainPlan, UnitPart, UnitPlan
+from .plan import native_ik_chains
 from .sequences import in_order
 from .tree_plan import TreePlan
 
@@ -68,6 +69,7 @@ class Order:
         self.visited: set[bpy.types.Object] = set()
         self._drivers: dict[int, dict[str, list[Any]]] = {}
         self._read: dict[Node, list[Node]] = {}
+        self._pulling: dict[bpy.types.Object, list[tuple[Any, list[int]]]] = {}
         while True:
             try:
                 self._walk()
@@ -289,9 +291,18 @@ class Order:
         if self._is_posed(node) or node[1] == SHAPE:
             return []
         if node not in self._native:
-            active = active_constraints(_owner(node))
-            self._native[node] = [(con, constraint_sources(con)) for con in active]
+            active = [*active_constraints(_owner(node)), *self._native_ik_of(node)]
+            self._native[node] = [(con, constraint_sources(con)) for con in dict.fromkeys(active)]
         return self._native[node]
+
+    def _native_ik_of(self, node: Node) -> list[Any]:
+        """Return the native IK constraints that pose a bone, mostly of one below it."""
+        ob, bone = node
+        if bone < 0:
+            return []
+        if ob not in self._pulling:
+            self._pulling[ob] = native_ik_chains(skeleton_of(ob), ("IK", "SPLINE_IK"))
+        return [con for con, chain in self._pulling[ob] if bone in chain and con.influence > 0.0]
 
     def _follows(self, node: Node, moving: dict[Node, bool], chain: UnitPart) -> bool:
         """Return whether a node follows a solved chain through its native constraints.
