@@ -390,14 +390,13 @@ class Order:
         ob, bone = node
         self._note_drivers(node, self._driving(node), chain)
         parent = shape_parent(ob) if bone < 0 else None
-        behind = self._units_behind((parent, SHAPE)) if parent else set[UnitPlan]()
-        if behind:
+        if parent is not None and self._units_behind((parent, SHAPE)):
             note = msg(
                 "“{object}” is parented to vertices that a solved chain deforms, and "
                 "is therefore one update late: parent it to the bone instead",
                 object=ob.name,
             )
-            self._note_late(chain, behind, ob.name, note)
+            self._note_late(chain, self._units_behind((parent, SHAPE)), ob.name, note)
 
     def _note_drivers(self, node: Node, read: Iterable[Node], chain: UnitPart) -> None:
         behind = {unit for source in read for unit in self._units_behind(source)}
