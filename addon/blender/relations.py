@@ -235,7 +235,7 @@ def is_predictable(con: Any, on_bone: bool) -> bool:
         con: The constraint.
         on_bone: Whether it is on a bone, not on an object.
     """
-    if con.influence < 1.0 or not _has_known_spaces(con, on_bone):
+    if not _has_known_spaces(con, on_bone):
         return False
     kind = con.type
     if getattr(con, "head_tail", 0.0) != 0.0 or getattr(con, "use_bbone_shape", False):

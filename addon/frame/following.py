@@ -55,6 +55,7 @@ class Step(NamedTuple):
         target: Its target; None if it has none.
         target_space: The space in which it sees that.
         moving: The bones that move it, if it is an Armature constraint.
+        influence: The share of its effect.
     """
 
     constraint: Constraint | None
@@ -62,6 +63,7 @@ class Step(NamedTuple):
     target: Point | None = None
     target_space: str = "WORLD"
     moving: Sequence[Point] = ()
+    influence: float = 1.0
 
 
 class Follower(NamedTuple):
@@ -152,12 +154,12 @@ class Followers:
     def _add(self, bone: int, follower: Follower) -> None:
         """Add a bone to those whose frames follow from those of others, if it is one."""
         found: list[BoneConstraint] = []
-        for con, space, target, target_space, moving in follower.steps:
+        for con, space, target, target_space, moving, influence in follower.steps:
             is_inside = target is None or (target.bone >= 0 and target.uid == self._rig.uid)
             if con is None or moving or not is_inside:
                 return
             there = None if target is None else self._bone_of(target.bone)
-            found.append(BoneConstraint(con, space, there, target_space))
+            found.append(BoneConstraint(con, space, there, target_space, influence))
         if follower.local is not None:
             self.bones[bone] = FollowingBone(self._bone_of(bone), follower.local, found)
 
@@ -198,12 +200,13 @@ def follower_of(owner: Any, is_pulled: bool) -> Follower:
             continue
         if con.type == "ARMATURE":
             armature, moving = read_armature(con, owner)
-            steps.append(Step(armature, con.owner_space, moving=moving))
+            steps.append(Step(armature, con.owner_space, moving=moving, influence=con.influence))
             continue
         point, has_target = constraint_point(con), con.type not in LIMITS
         if point is not None or not has_target:  # Without a target it does nothing.
             space = con.target_space if has_target else "WORLD"
-            steps.append(Step(read_constraint(con, owner), con.owner_space, point, space))
+            read = read_constraint(con, owner)
+            steps.append(Step(read, con.owner_space, point, space, influence=con.influence))
     return Follower(steps, last >= 0)
 
 

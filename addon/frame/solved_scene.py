@@ -16,6 +16,7 @@ import bpy
 from fabrik_solver import WHOLE, Frame, Local, bone_frame, frame_in, inverse, point_in
 from fabrik_solver.core.constraints import ConstrainedPose, ConstraintSpaces
 from fabrik_solver.core.deformation import Armature, PosedBone
+from fabrik_solver.core.frames import mixed
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Quat,
@@ -319,7 +320,7 @@ class SolvedScene:
             return frame
         world = self.world(rig.object, rig.uid)
         spaces = ConstraintSpaces(rig.bone(bone), rig.rest_frame(bone), parent, world)
-        for con, owner_space, target, target_space, moving in follower.steps:
+        for con, owner_space, target, target_space, moving, influence in follower.steps:
             if con is None:
                 frame = pose.now.frame(bone)[0], frame[1]
                 continue
@@ -333,7 +334,7 @@ class SolvedScene:
                     source = WHOLE if target is None else self._source(rig, target, target_space)
             except ValueError:  # It has zero scale.
                 continue
-            frame = spaces.constrained(con, owner_space, frame, source)
+            frame = spaces.constrained(con, owner_space, frame, source, influence)
         return frame
 
     def _shown_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame | None:
@@ -413,7 +414,13 @@ class SolvedScene:
                 continue
             if not is_predictable(con, False):
                 return matrix_frame(copy.matrix_world)
-            world = self._constrained_world(con, copy, world)
+            after = self._constrained_world(con, copy, world)
+            if con.influence < 1.0:
+                try:
+                    after = mixed(world, after, con.influence)
+                except ValueError:  # It has zero scale.
+                    after = world
+            world = after
         return world
 
     def _constrained_world(self, con: Any, copy: bpy.types.Object, world: Frame) -> Frame:

@@ -280,7 +280,7 @@ class _DependencyWalk:
         if uid not in self._unpredictable:
             rig = skeleton_of(ob)
             chains = native_ik_chains(rig, ("IK", "SPLINE_IK"))
-            posed = {rig.names[bone] for chain in chains for bone in chain}
+            posed = {rig.names[bone] for _, chain in chains for bone in chain}
             self._unpredictable[uid] = posed | self._posed_by_animation(ob)
         return self._unpredictable[uid]
 

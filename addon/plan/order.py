@@ -32,6 +32,7 @@ from ..blender.relations import (
 )
 from ..blender.skeleton import skeleton_of
 from .chain_plan import ChainPlan, UnitPart, UnitPlan
+from .plan import native_ik_chains
 from .sequences import in_order
 from .tree_plan import TreePlan
 
@@ -96,6 +97,7 @@ class Order:
         self.visited: set[bpy.types.Object] = set()
         self._drivers: dict[int, dict[str, list[Any]]] = {}
         self._read: dict[Node, list[Node]] = {}
+        self._pulling: dict[bpy.types.Object, dict[int, list[Any]]] = {}
         while True:
             try:
                 self._walk()
@@ -337,9 +339,22 @@ class Order:
         if self._is_posed(node) or node[1] == SHAPE:
             return []
         if node not in self._native:
-            active = active_constraints(_owner(node))
-            self._native[node] = [(con, constraint_sources(con)) for con in active]
+            active = [*active_constraints(_owner(node)), *self._native_ik_of(node)]
+            self._native[node] = [(con, constraint_sources(con)) for con in dict.fromkeys(active)]
         return self._native[node]
+
+    def _native_ik_of(self, node: Node) -> list[Any]:
+        """Return the native IK constraints that pose a bone, mostly of one below it."""
+        ob, bone = node
+        if bone < 0:
+            return []
+        pulling = self._pulling.get(ob)
+        if pulling is None:
+            pulling = self._pulling[ob] = {}
+            for con, chain in native_ik_chains(skeleton_of(ob), ("IK", "SPLINE_IK")):
+                for pulled in chain if con.influence > 0.0 else ():
+                    pulling.setdefault(pulled, []).append(con)
+        return pulling.get(bone, [])
 
     def _late_at(self, node: Node, is_carried: bool) -> Iterator[Late]:
         """Yield what makes a node follow a solved chain late.

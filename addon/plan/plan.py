@@ -114,7 +114,7 @@ def _pulled(rig: Skeleton, posed: set[int]) -> set[int]:
     Blender's pose of these depends on the solution, so a chain that was solved from it would have
     another solution at each update.
     """
-    chains = native_ik_chains(rig, ("IK",))
+    chains = [chain for _, chain in native_ik_chains(rig, ("IK",))]
     found, count = set(posed), -1
     while count < len(found):  # Blender solves chains that share bones together.
         count = len(found)
@@ -122,15 +122,15 @@ def _pulled(rig: Skeleton, posed: set[int]) -> set[int]:
     return found - posed
 
 
-def native_ik_chains(rig: Skeleton, kinds: Collection[str]) -> list[list[int]]:
-    """Return the bones of each native IK constraint of some types of an armature."""
-    chains: list[list[int]] = []
+def native_ik_chains(rig: Skeleton, kinds: Collection[str]) -> list[tuple[Any, list[int]]]:
+    """Return the native IK constraints of some types of an armature, each with its bones."""
+    chains: list[tuple[Any, list[int]]] = []
     for bone in pose_bones(rig.object):
         for con in bone.constraints:
             if con.type in kinds and not con.mute:
                 way = rig.chain_up(rig.index[bone.name])
                 uses_tail = con.type != "IK" or con.use_tail
-                chains.append((way if uses_tail else way[:-1])[-con.chain_count :])
+                chains.append((con, (way if uses_tail else way[:-1])[-con.chain_count :]))
     return chains
 
 

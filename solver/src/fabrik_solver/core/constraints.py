@@ -13,7 +13,7 @@ from typing import final
 
 from .bones import Bone, Local, bone_frame, in_local_space, out_of_local_space, squared
 from .euler import euler_matrix, euler_pair
-from .frames import WHOLE, Frame, frame_in, inverse
+from .frames import WHOLE, Frame, frame_in, inverse, mixed
 from .vectors import (
     ORIGIN,
     Mat3,
@@ -322,7 +322,9 @@ class ConstraintSpaces:
             return out_of_local_space(self.bone, seen, self.parent)
         return seen if space == "POSE" else frame_in(self.rest, seen)
 
-    def constrained(self, con: Constraint, space: str, frame: Frame, source: Frame) -> Frame:
+    def constrained(
+        self, con: Constraint, space: str, frame: Frame, source: Frame, influence: float = 1.0
+    ) -> Frame:
         """Return the frame of the bone after a constraint; the same if something has zero scale.
 
         Args:
@@ -330,9 +332,14 @@ class ConstraintSpaces:
             space: The space in which it sees the bone.
             frame: The frame before it.
             source: The frame of its target, in the space in which it sees that.
+            influence: The share of its effect, which is mixed in world space.
         """
         try:
-            return self.placed(con.apply(self.seen(frame, space), source), space)
+            after = self.placed(con.apply(self.seen(frame, space), source), space)
+            if influence == 1.0:
+                return after
+            before, after = frame_in(self.world, frame), frame_in(self.world, after)
+            return frame_in(inverse(self.world), mixed(before, after, influence))
         except ValueError:
             return frame
 
@@ -362,13 +369,19 @@ class BoneConstraint:
         space: The space in which it sees the bone.
         target: Its target; None if it has none.
         target_space: The space in which it sees that.
+        influence: The share of its effect.
     """
 
     def __init__(
-        self, constraint: Constraint, space: str, target: BoneOf | None, target_space: str
+        self,
+        constraint: Constraint,
+        space: str,
+        target: BoneOf | None,
+        target_space: str,
+        influence: float,
     ) -> None:
         """Set it up."""
-        self.constraint, self.space = constraint, space
+        self.constraint, self.space, self.influence = constraint, space, influence
         self.target, self.target_space = target, target_space
 
 
@@ -434,7 +447,7 @@ class ConstrainedPose:
                 source = WHOLE if con.target is None else self._seen(con.target, con.target_space)
             except ValueError:  # It has zero scale.
                 continue
-            frame = spaces.constrained(con.constraint, con.space, frame, source)
+            frame = spaces.constrained(con.constraint, con.space, frame, source, con.influence)
         return frame
 
     def _seen(self, target: BoneOf, space: str) -> Frame:

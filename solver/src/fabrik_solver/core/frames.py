@@ -1,18 +1,28 @@
 """Frames: affine transforms, as a matrix of axes and the position of the origin."""
 
+from math import acos, sin
+from typing import Final
+
 from .vectors import (
     IDENTITY,
     ORIGIN,
     Mat3,
+    Quat,
     Vec,
     add,
     cross,
     dot,
     mat_apply,
     mat_columns,
+    mat_determinant,
     mat_from_columns,
+    mat_inverse,
     mat_product,
     mat_transposed,
+    mix,
+    quat_compatible,
+    quat_matrix,
+    quat_of,
     scaled,
     sub,
 )
@@ -49,3 +59,73 @@ def inverse(frame: Frame) -> Frame:
     rows = mat_from_columns(scaled(yz, share), scaled(zx, share), scaled(xy, share))
     axes = mat_transposed(rows)
     return axes, mat_apply(axes, sub(ORIGIN, frame[1]))
+
+
+def mixed(a: Frame, b: Frame, share: float) -> Frame:
+    """Interpolate between frames as Blender does: a at a share of 0, b at 1.
+
+    Rotations are interpolated spherically, all else linearly (Shoemake & Duff, "Matrix animation
+    and polar decomposition", 1992).
+
+    Raises:
+        ValueError: If a frame is singular or not finite.
+    """
+    turn_a, stretch_a = _polar(a[0])
+    turn_b, stretch_b = _polar(b[0])
+    turn = quat_matrix(_slerp(quat_of(turn_a), quat_of(turn_b), share))
+    return mat_product(turn, _mixed(stretch_a, stretch_b, share)), mix(a[1], b[1], share)
+
+
+def _slerp(a: Quat, b: Quat, share: float) -> Quat:
+    """Interpolate as Blender's ``interp_qt_qtqt``: linearly, without normalizing, where it does."""
+    w, x, y, z = quat_compatible(a, b)
+    p, q, r, s = b
+    cosine = w * p + x * q + y * r + z * s
+    keep, take = 1.0 - share, share
+    if cosine < 1.0 - 1e-4:
+        angle = acos(cosine)
+        keep, take = sin(keep * angle) / sin(angle), sin(take * angle) / sin(angle)
+    return (keep * w + take * p, keep * x + take * q, keep * y + take * r, keep * z + take * s)
+
+
+NEARLY: Final = 1e-30
+"""The squared change of an iteration at which its next one would change nothing."""
+
+
+def _polar(m: Mat3) -> tuple[Mat3, Mat3]:
+    """Return the rotation nearest to a matrix, and what it is applied to; both negated if mirrored.
+
+    Newton's iteration (Higham, "Computing the polar decomposition", 1986).
+
+    Raises:
+        ValueError: If the matrix is singular or not finite.
+    """
+    turn = m
+    for _ in range(100):
+        other = mat_transposed(mat_inverse(turn))
+        sizes = _square(turn), _square(other)
+        scale = (sizes[1] / sizes[0]) ** 0.25
+        after = _mixed(_scaled(turn, scale), _scaled(other, 1.0 / scale), 0.5)
+        change = _square(_mixed(after, _scaled(turn, -1.0), 0.5))
+        turn = after
+        if change < NEARLY:
+            break
+    if mat_determinant(turn) < 0.0:
+        turn = _scaled(turn, -1.0)
+    return turn, mat_product(mat_transposed(turn), m)
+
+
+def _scaled(m: Mat3, factor: float) -> Mat3:
+    x, y, z = mat_columns(m)
+    return mat_from_columns(scaled(x, factor), scaled(y, factor), scaled(z, factor))
+
+
+def _mixed(a: Mat3, b: Mat3, share: float) -> Mat3:
+    x, y, z = mat_columns(a)
+    u, v, w = mat_columns(b)
+    return mat_from_columns(mix(x, u, share), mix(y, v, share), mix(z, w, share))
+
+
+def _square(m: Mat3) -> float:
+    x, y, z = mat_columns(m)
+    return dot(x, x) + dot(y, y) + dot(z, z)
