@@ -331,6 +331,18 @@ class Order:
         found = {one for one in (posing, *units) if one}
         return found.pop() if len(found) == 1 else frozenset[UnitPlan]().union(*found)
 
+    def following(self) -> dict[tuple[int, int], list[Node]]:
+        """Return by first bone of a unit the objects, and bones with constraints, that follow it.
+
+        What follows another unit that needs it is left out.
+        """
+        found: dict[tuple[int, int], list[Node]] = {}
+        for node, trace in self._traces.items():
+            is_free = not self._is_posed(node) and (node[1] < 0 or self._constraints(node))
+            for unit in trace.units if is_free else ():
+                found.setdefault((unit.rig.uid, unit.bones[0]), []).append(node)
+        return found
+
     def _is_posed(self, node: Node) -> bool:
         return (node[0].session_uid, node[1]) in self.posing
 
