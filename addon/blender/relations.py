@@ -116,6 +116,35 @@ def walk_dependencies(
             pending.append(iter(relations(node)))
 
 
+def settle(
+    starts: Iterable[AnyNode],
+    relations: Callable[[AnyNode], Iterable[AnyNode]],
+    known: dict[AnyNode, Any],
+    result: Callable[[AnyNode], Any],
+) -> None:
+    """Find out what depends on the same of direct dependencies, once for each node.
+
+    Where dependencies form a cycle, it is repeated until nothing changes.
+
+    Args:
+        starts: The nodes of which to know it.
+        relations: Returns the dependencies of a node, the same ones each time.
+        known: What is known by node, which is added to.
+        result: Returns it of a node, from what is known of its dependencies.
+    """
+    nodes: list[AnyNode] = []
+    is_circular = False
+    for node in walk_dependencies(starts, relations, known):
+        is_circular |= any([other not in known for other in relations(node)])
+        known[node] = result(node)
+        nodes.append(node)
+    while is_circular:
+        before = [known[node] for node in nodes]
+        for node in nodes:
+            known[node] = result(node)
+        is_circular = before != [known[node] for node in nodes]
+
+
 def components(needs: Mapping[AnyNode, Collection[AnyNode]]) -> list[list[AnyNode]]:
     """Return nodes that depend on each other together, after those that they depend on.
 

@@ -248,7 +248,7 @@ def new_problem(known: Collection[tuple[int, int]], with_lag: bool = False) -> s
 def changed(armature: bpy.types.Object) -> None:
     """Update the armature after an edit of its list."""
     planner.discard()
-    dependencies.declare(armature)
+    dependencies.declare([armature])
     armature.update_tag()
 
 

@@ -28,7 +28,6 @@ from fabrik_solver.core.vectors import (
 from ..blender.access import pose_bones
 from ..blender.curves import Sampler
 from ..blender.errors import report_once
-from ..blender.relations import ancestors
 from ..blender.rotation import PoseChannels, Rows, channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, matrix3, matrix_frame
 from ..plan.chain_plan import ChainPlan, GoalSource
@@ -399,10 +398,13 @@ class ChannelSnapshot(SceneSnapshot):
         for source, seen in self.seen.items():
             if source.seen(depsgraph) != seen:
                 return False
+        extents: dict[int, float] = {}
         for uid, ob in self.objects.items():
             copy = ob.evaluated_get(depsgraph)
-            if copy.is_evaluated and not self._has_expected_transform(uid, ob, copy, worlds):
-                return False
+            if copy.is_evaluated:
+                largest = _extent(ob, worlds, extents)
+                if not self._has_expected_transform(uid, copy, worlds, largest):
+                    return False
         for uid, now in self.evaluated.items():
             if now.has_animated_bones:
                 copy = self.rigs[uid].evaluated_get(depsgraph)
@@ -414,9 +416,9 @@ class ChannelSnapshot(SceneSnapshot):
     def _has_expected_transform(
         self,
         uid: int,
-        ob: bpy.types.Object,
         copy: bpy.types.Object,
         worlds: Mapping[int, Frame],
+        largest: float,
     ) -> bool:
         """Return whether an object was evaluated with the expected transform."""
         world = worlds.get(uid)
@@ -424,17 +426,34 @@ class ChannelSnapshot(SceneSnapshot):
         if place is None:
             return True  # It follows a solved bone.
         there = copy.matrix_world.translation.to_tuple()
-        largest = max(map(abs, place))
-        for parent in ancestors(ob):
-            above = worlds.get(parent.session_uid)
-            largest = max(largest, *map(abs, above[1])) if above else largest
-        if not dist(there, place) <= PRECISION * largest:
+        if not dist(there, place) <= PRECISION * max(largest, *map(abs, place)):
             return False
         if world is None:
             return True
         near = PRECISION * max(map(abs, world[0]))
         axes = zip(matrix3(copy.matrix_world), world[0], strict=True)
         return all([abs(a - b) <= near for a, b in axes])
+
+
+def _extent(ob: bpy.types.Object, worlds: Mapping[int, Frame], known: dict[int, float]) -> float:
+    """Return the largest coordinate in world space of an object and its parents.
+
+    Args:
+        ob: The object.
+        worlds: The frames of objects in world space.
+        known: The results so far, which are added to.
+    """
+    path: list[int] = []
+    above: bpy.types.Object | None = ob
+    while above is not None and above.session_uid not in known:
+        path.append(above.session_uid)
+        known[path[-1]] = 0.0  # Blender 4.2 may parent objects in a circle.
+        above = above.parent
+    largest = 0.0 if above is None else known[above.session_uid]
+    for uid in reversed(path):
+        world = worlds.get(uid)
+        largest = known[uid] = max(largest, *map(abs, world[1])) if world else largest
+    return largest
 
 
 def object_place(ob: bpy.types.Object, played: Sampler | None) -> Vec:

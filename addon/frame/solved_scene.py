@@ -189,9 +189,6 @@ class SolvedScene:
         self.worlds: dict[int, Frame] = {}
         self._frame_rate: float | None = None
         self._frames: dict[int, dict[int, Frame]] = {}
-        self._linked: set[int] = (
-            set()
-        )  # Armatures with frames that depend on more than their parents.
         self.failed: Collection[object] = snapshot.failed
 
     @property
@@ -217,14 +214,13 @@ class SolvedScene:
         pose.reports[unit.items] = result.reports
         if result.bones:
             pose.add(result)
-            frames = self._frames.get(unit.rig.uid)
-            if frames:
-                is_linked = unit.rig.uid in self._linked
-                moved = self.snapshot.moved(unit.rig) if is_linked else self.plan.below(unit)
-                for bone in [bone for bone in frames if bone in moved]:
-                    del frames[bone]
-            for uid in self.plan.carried:
-                self.worlds.pop(uid, None)
+        bones, objects = self.plan.moved_by(unit)
+        for uid, moved in bones.items():
+            frames = self._frames.get(uid)
+            for bone in moved & frames.keys() if frames else ():
+                del frames[bone]
+        for uid in objects:
+            self.worlds.pop(uid, None)
 
     def with_pose(self, pose: SolvedPose) -> SolvedScene:
         """Return a copy with another pose of an armature."""
@@ -275,7 +271,6 @@ class SolvedScene:
             if followers is not None:
                 followers.refresh(pose.owner)
         if followers is not None and bone in followers.bones:
-            self._linked.add(rig.uid)
             world = self.world(rig.object, rig.uid)
             other = partial(self.frame, rig)
             return ConstrainedPose(followers.bones, frames, world, other).frame(bone)
@@ -326,7 +321,6 @@ class SolvedScene:
                 continue
             try:
                 if isinstance(con, Armature):
-                    self._linked.add(rig.uid)
                     at = spaces.seen(frame, owner_space)[1]
                     bound = at if con.bound_at is None else point_in(world, con.bound_at)
                     source = self._motion(con, moving, bound)
@@ -351,7 +345,6 @@ class SolvedScene:
         Raises:
             ValueError: If that has zero scale.
         """
-        self._linked.add(rig.uid)
         if space == "WORLD" or point.skeleton is None:
             return self.place(point)
         rig, bone = point.skeleton, point.bone

@@ -21,7 +21,7 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import Curves, split_bone_path
 from ..blender.errors import contained
-from ..blender.relations import Node, ancestors, node_at, parents, walk_dependencies
+from ..blender.relations import Node, node_at, parents, settle, walk_dependencies
 from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Skeleton, skeleton_of
 from ..settings.properties import settings
@@ -159,6 +159,7 @@ class _DependencyWalk:
         self.curves: dict[int, Curves] = {}
         self.meshes: dict[tuple[int, ...], GoalSource] = {}
         self._objects: dict[int, bool] = {}
+        self._standing: dict[bpy.types.Object, bool] = {}
         self._unpredictable: dict[int, set[str]] = {}
 
     def knows(self, units: Iterable[UnitPlan]) -> bool:
@@ -207,11 +208,15 @@ class _DependencyWalk:
 
     def _stands_still(self, ob: bpy.types.Object) -> bool:
         """Return whether neither animation nor bones move an object."""
-        return all(
-            self._knows_object(one)
-            and one.session_uid not in self.curves
-            and (one.parent is None or one.parent_type == "OBJECT")
-            for one in (ob, *ancestors(ob))
+        settle([ob], _parents_of, self._standing, self._stands)
+        return self._standing[ob]
+
+    def _stands(self, ob: bpy.types.Object) -> bool:
+        return (
+            self._knows_object(ob)
+            and ob.session_uid not in self.curves
+            and (ob.parent is None or ob.parent_type == "OBJECT")
+            and all([self._standing.get(parent, True) for parent in _parents_of(ob)])
         )
 
     def _knows_motion(self, chain: ChainPlan) -> bool:
@@ -296,6 +301,10 @@ class _DependencyWalk:
         keyed = [split_bone_path(path) for path in (curves.places if curves else ())]
         other = [(name, rest) for name, rest in keyed if rest not in KIND_OF]
         return {name for name, _ in (*driven, *other)} & set(bones)
+
+
+def _parents_of(ob: bpy.types.Object) -> list[bpy.types.Object]:
+    return [] if ob.parent is None else [ob.parent]
 
 
 def _starts(chain: ChainPlan) -> list[Node]:

@@ -46,7 +46,7 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
     for unit in plan.units:
         plan.units_of[unit.rig.uid].append(unit)
     tie_to_bodies(pre_pass, plan.chains)
-    plan.carried = order.carried
+    plan.carried, plan.following = order.carried, order.following()
     plan.groups = order.groups()
     plan.disturbed = _all_disturbed(plan, order)
     plan.switched = [(ob, active_in(ob)) for ob in order.switched]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError
-from typing import Any
+from typing import Any, NamedTuple
 
 import bpy
 
@@ -29,7 +29,7 @@ from ..blender.relations import (
     node_at,
     parents,
     possible_constraints,
-    walk_dependencies,
+    settle,
 )
 from ..blender.skeleton import skeleton_of
 from .chain_plan import ChainPlan, UnitPart, UnitPlan
@@ -39,7 +39,35 @@ from .tree_plan import TreePlan
 
 
 class RefusedError(Exception):
-    """A chain cannot be ordered; its problem is set, and ordering starts again without it."""
+    """Some chains cannot be ordered; their problem is set, and ordering starts again."""
+
+
+class Late(NamedTuple):
+    """Something that is right one update late.
+
+    Attributes:
+        name: What it is.
+        note: A note on it.
+        behind: What it depends on, if that does not count for the order of solving.
+    """
+
+    name: str
+    note: str
+    behind: frozenset[UnitPlan] = frozenset()
+
+
+class Trace(NamedTuple):
+    """What comes of a node's dependencies.
+
+    Attributes:
+        is_moving: Whether it follows a solved chain.
+        units: The units that it follows, but for those that they need themselves.
+        late: What it depends on one update late.
+    """
+
+    is_moving: bool = False
+    units: frozenset[UnitPlan] = frozenset()
+    late: tuple[Late, ...] = ()
 
 
 class Order:
@@ -73,7 +101,7 @@ class Order:
         self.switched: set[bpy.types.Object] = set()
         """Objects with constraints that animation switches, if all at once would be a cycle."""
         self._switching: set[bpy.types.Object] = set()
-        self._pulling: dict[bpy.types.Object, list[tuple[Any, list[int]]]] = {}
+        self._pulling: dict[bpy.types.Object, dict[int, list[Any]]] = {}
         while True:
             try:
                 self._walk()
@@ -89,8 +117,11 @@ class Order:
         """
         self.carried: set[int] = set()
         self._native: dict[Node, list[tuple[Any, list[Node]]]] = {}
-        self._behind: dict[Node, set[UnitPlan]] = {}
+        self._behind: dict[Node, frozenset[UnitPlan]] = {}
         """What is solved before something is right, in whatever way it depends on it."""
+        self._traces: dict[Node, Trace] = {}
+        self._sources: dict[Node, list[Node]] = {}
+        self._all_sources: dict[Node, list[Node]] = {}
         self.late: dict[UnitPart, dict[str, set[UnitPlan]]] = {}
         """By member, what it reads one update late, and what that depends on."""
         chains = [chain for chain in self.chains if not chain.problem]
@@ -102,6 +133,11 @@ class Order:
         self.beneath: dict[UnitPlan, set[UnitPlan]] = {}
         for unit in self.units:
             self.beneath[unit] = self._units_beneath(unit)
+        layers = [unit for unit in self.units if self.beneath[unit]]
+        self._stacked = {*layers}.union(*[self.beneath[unit] for unit in layers])
+        self._alone = {
+            place: units[0] for place, units in self.posing.items() if units[0] not in self._stacked
+        }
         self.unit_of = {member: unit for unit in self.units for member in unit.parts}
         # The dependencies of each chain, and of its unit.
         self.own = {member: self._own_needs(member, u) for member, u in self.unit_of.items()}
@@ -125,7 +161,7 @@ class Order:
             if self._switching and not self.switched:
                 self.switched = self._switching
             else:
-                self._report_cycle()
+                self._report_cycles()
             raise RefusedError from None
         self._note_late_cycles()
 
@@ -163,15 +199,15 @@ class Order:
 
     def _note_layer_order(self, tree: UnitPlan) -> None:
         """Note on chains of a tree that are solved before a layer earlier in the list."""
+        first, is_stacked = tree.members[:1], tree in self._stacked
+        above = [unit for unit in self.units if is_stacked and tree in self.beneath[unit]]
         for chain in tree.members[1:]:
-            first = tree.members[0]
-            above = [unit for unit in self.units if tree in self.beneath[unit]]
             for layer in [layer for unit in above for layer in unit.members]:
                 if layer.item < chain.item and set(layer.bones) & set(chain.bones):
                     chain.note = chain.note or msg(
                         "It is solved together with “{first}”, before “{layer}” is "
                         "applied: move “{layer}” before or after both in the list",
-                        first=first.name,
+                        first=first[0].name,
                         layer=layer.name,
                     )
 
@@ -185,50 +221,33 @@ class Order:
         If only one of two dependent armatures were evaluated, transforms would come from our own
         arithmetic in one update and from Blender's in another, and differ in the last bits.
         """
-        groups = {uid: {uid} for uid in self.posed}
+        together: dict[int, set[int]] = {uid: set() for uid in self.posed}
         for unit, needs in self.needs.items():
             for other in needs.union(*self.by_state.get(unit, ())):
-                merged = groups[unit.rig.uid] | groups[other.rig.uid]
-                for uid in merged:
-                    groups[uid] = merged
-        return groups
+                together[unit.rig.uid].add(other.rig.uid)
+                together[other.rig.uid].add(unit.rig.uid)
+        parts = [{*part} for part in components(together)]
+        return {uid: part for part in parts for uid in part}
 
-    def _report_cycle(self) -> None:
-        """Set the problem of one chain in a dependency cycle."""
-        for unit in self.units:
-            cycle = self._all_dependencies(unit)
-            if unit not in cycle:
-                continue
-            cycle = {other for other in cycle if unit in self._all_dependencies(other)}
-            chains = [
-                chain
-                for other in self.units
-                if other in cycle
-                for chain in other.members
-                if self.own[chain] & cycle
-            ]
-            if not chains:  # Bones that are held, and the objects that these carry.
-                self.pre_pass = [bone for bone in self.pre_pass if bone is not unit]
-                return
-            names = listed([chain.name for chain in chains])
-            first = next((chain for chain in unit.members if chain in chains), chains[0])
-            first.problem = msg(
-                "Dependency cycle: the target, pole or root depends on the chain itself "
-                "(through {names}). Choose one that does not",
-                names=names,
-            )
+    def _report_cycles(self) -> None:
+        """Set the problem of one chain in each dependency cycle."""
+        place = {unit: i for i, unit in enumerate(self.units)}
+        for cycle in components(self.needs):
+            if len(cycle) > 1 or cycle[0] in self.needs[cycle[0]]:
+                self._report_cycle(sorted(cycle, key=place.__getitem__))
+
+    def _report_cycle(self, cycle: list[UnitPlan]) -> None:
+        units = {*cycle}
+        chains = [chain for unit in cycle for chain in unit.members if self.own[chain] & units]
+        if not chains:  # Bones that are held, and the objects that these carry.
+            self.pre_pass = [bone for bone in self.pre_pass if bone is not cycle[0]]
             return
-        raise AssertionError("a cycle that no unit is part of")
-
-    def _all_dependencies(self, unit: UnitPlan) -> set[UnitPlan]:
-        found: set[UnitPlan] = set()
-        fringe = [unit]
-        while fringe:
-            for other in self.needs[fringe.pop()]:
-                if other not in found:
-                    found.add(other)
-                    fringe.append(other)
-        return found
+        first = next((chain for chain in cycle[0].members if chain in chains), chains[0])
+        first.problem = msg(
+            "Dependency cycle: the target, pole or root depends on the chain itself "
+            "(through {names}). Choose one that does not",
+            names=listed([chain.name for chain in chains]),
+        )
 
     def _own_needs(self, member: UnitPart, unit: UnitPlan) -> set[UnitPlan]:
         """Return the dependencies of a member.
@@ -258,37 +277,78 @@ class Order:
         return needs
 
     def _posing(self, starts: Iterable[Node], chain: UnitPart) -> set[UnitPlan]:
-        """Return the units that some nodes follow."""
-        moving: dict[Node, bool] = {}
-        self._walk_up(starts, moving, chain)
-        units = [self.posing.get((ob.session_uid, bone), ()) for ob, bone in moving]
-        return {unit for found in units for unit in found}
+        """Return the units that some nodes follow, but for those that these need in any case.
 
-    def _walk_up(self, starts: Iterable[Node], moving: dict[Node, bool], chain: UnitPart) -> None:
-        """Find out which ancestors of some nodes follow a solved chain.
-
-        Args:
-            starts: Target, pole or root of the chain.
-            moving: Filled with the result; nodes that it contains are not visited again.
-            chain: Gets a note if it lags one update behind.
+        The chain gets notes if it lags one update behind.
         """
+        nodes = [*starts]
+        settle(nodes, self._sources_of, self._traces, self._trace)
+        for node in nodes:
+            for late in self._traces[node].late:
+                self._note_late(chain, late)
+        return {unit for node in nodes for unit in self._traces[node].units}
 
-        def relations(node: Node) -> Iterator[Node]:
-            ob, bone = node
-            moving[node] = bone in self.posed.get(ob.session_uid, ()) or self._is_posed(node)
-            self.visited.add(ob)
-            if bone >= 0:
-                skeleton_of(ob).record(bone)
-            yield from parents(node)
-            for _, sources in self._constraints(node):
-                yield from (source for source in sources if source[1] != SHAPE)
+    def _sources_of(self, node: Node) -> list[Node]:
+        """Return what a node depends on, as far as that counts for the order of solving."""
+        found = self._sources.get(node)
+        if found is None:
+            self._note_visit(node)
+            sources = [source for _, sources in self._constraints(node) for source in sources]
+            found = [*parents(node), *(source for source in sources if source[1] != SHAPE)]
+            self._sources[node] = found
+        return found
 
-        for node in walk_dependencies(starts, relations, moving):
-            moving[node] |= any([moving[parent] for parent in parents(node)])
-            moving[node] |= self._follows(node, moving, chain)
-            self._note_hidden_relations(node, chain)
-            if moving[node] and node[1] == -1:
-                self.carried.add(node[0].session_uid)
+    def _note_visit(self, node: Node) -> None:
+        ob, bone = node
+        self.visited.add(ob)
+        if bone >= 0:
+            skeleton_of(ob).record(bone)
+
+    def _trace(self, node: Node) -> Trace:
+        """Return what follows from the traces of what a node depends on."""
+        ob, bone = node
+        sources, traces = self._sources_of(node), self._traces
+        above = [traces[source] for source in sources if source in traces]
+        is_carried = self._is_posed(node) or bone in self.posed.get(ob.session_uid, ())
+        is_moving = is_carried or any([trace.is_moving for trace in above])
+        if is_moving and bone == -1:
+            self.carried.add(ob.session_uid)
+        late = dict.fromkeys(traces[node].late if node in traces else ())
+        for trace in above:
+            late |= dict.fromkeys(trace.late)
+        late |= dict.fromkeys(self._late_at(node, is_carried))
+        known = [traces[one].units for one in self._counted(node, sources) if one in traces]
+        return Trace(is_moving, self._united(node, known), tuple(late))
+
+    def _counted(self, node: Node, sources: list[Node]) -> list[Node]:
+        """Return those sources of a node of which the units count besides those that pose it.
+
+        What a unit hangs on as a whole, it needs itself.
+        """
+        ob, bone = node
+        unit = self._alone.get((ob.session_uid, bone))
+        if unit is None:
+            return sources
+        parent = unit.rig.parents[bone]
+        return [] if parent in (-1, unit.root_parent) else [(ob, parent)]
+
+    def _united(self, node: Node, units: Iterable[frozenset[UnitPlan]]) -> frozenset[UnitPlan]:
+        """Return the units that pose a node, and others; the same set where it is one of these."""
+        posing = frozenset(self.posing.get((node[0].session_uid, node[1]), ()))
+        found = {one for one in (posing, *units) if one}
+        return found.pop() if len(found) == 1 else frozenset[UnitPlan]().union(*found)
+
+    def following(self) -> dict[tuple[int, int], list[Node]]:
+        """Return by first bone of a unit the objects, and bones with constraints, that follow it.
+
+        What follows another unit that needs it is left out.
+        """
+        found: dict[tuple[int, int], list[Node]] = {}
+        for node, trace in self._traces.items():
+            is_free = not self._is_posed(node) and (node[1] < 0 or self._constraints(node))
+            for unit in trace.units if is_free else ():
+                found.setdefault((unit.rig.uid, unit.bones[0]), []).append(node)
+        return found
 
     def _is_posed(self, node: Node) -> bool:
         return (node[0].session_uid, node[1]) in self.posing
@@ -298,58 +358,82 @@ class Order:
         if self._is_posed(node) or node[1] == SHAPE:
             return []
         if node not in self._native:
-            owner = _owner(node)
-            found = active = active_constraints(owner)
-            if len(active) < len(owner.constraints):
-                found = possible_constraints(owner)
-                if len(found) > len(active):
-                    self._switching.add(node[0])
-                    found = active if self.switched else found
-            found = dict.fromkeys([*found, *self._native_ik_of(node)])
+            found = dict.fromkeys([*self._acting_on(node), *self._native_ik_of(node)])
             self._native[node] = [(con, constraint_sources(con)) for con in found]
         return self._native[node]
+
+    def _acting_on(self, node: Node) -> list[Any]:
+        """Return the native constraints of a node, with those that animation switches on."""
+        owner = _owner(node)
+        active = active_constraints(owner)
+        if len(active) == len(owner.constraints):
+            return active
+        possible = possible_constraints(owner)
+        if len(possible) > len(active):
+            self._switching.add(node[0])
+        return active if self.switched else possible
 
     def _native_ik_of(self, node: Node) -> list[Any]:
         """Return the native IK constraints that pose a bone, mostly of one below it."""
         ob, bone = node
         if bone < 0:
             return []
-        if ob not in self._pulling:
-            self._pulling[ob] = native_ik_chains(skeleton_of(ob), ("IK", "SPLINE_IK"))
-        return [con for con, chain in self._pulling[ob] if bone in chain and con.influence > 0.0]
+        pulling = self._pulling.get(ob)
+        if pulling is None:
+            pulling = self._pulling[ob] = {}
+            for con, chain in native_ik_chains(skeleton_of(ob), ("IK", "SPLINE_IK")):
+                for pulled in chain if con.influence > 0.0 else ():
+                    pulling.setdefault(pulled, []).append(con)
+        return pulling.get(bone, [])
 
-    def _follows(self, node: Node, moving: dict[Node, bool], chain: UnitPart) -> bool:
-        """Return whether a node follows a solved chain through its native constraints.
+    def _late_at(self, node: Node, is_carried: bool) -> Iterator[Late]:
+        """Yield what makes a node follow a solved chain late.
 
-        Adds a note to the chain if the result cannot be computed ahead of Blender. A bone that is
-        constrained in world space changes its pose when its armature is moved.
+        Args:
+            node: The node.
+            is_carried: Whether it is posed.
         """
+        if not self._is_posed(node):
+            self.constrained.add((node[0].session_uid, node[1]))
+            yield from self._late_constraints(node, is_carried)
+        yield from self._late_drivers(node)
+        parent = shape_parent(node[0]) if node[1] < 0 else None
+        behind = self._units_behind([(parent, SHAPE)]) if parent else None
+        if behind:
+            note = msg(
+                "“{object}” is parented to vertices that a solved chain deforms, and "
+                "is therefore one update late: parent it to the bone instead",
+                object=node[0].name,
+            )
+            yield Late(node[0].name, note, behind)
+
+    def _late_constraints(self, node: Node, is_carried: bool) -> Iterator[Late]:
+        """Yield the native constraints of a node whose result cannot be computed ahead of Blender.
+
+        A bone that is constrained in world space changes its pose when its armature is moved.
+        """
+        constraints = self._constraints(node)
+        if not constraints:
+            return
         ob, bone = node
-        if self._is_posed(node):
-            return False
-        self.constrained.add((ob.session_uid, bone))
         is_placed = bone < 0 or bone in self.moved.get(ob.session_uid, ())
-        follows = False
-        for con, sources in self._constraints(node):
-            source_moves = any([moving.get(source) for source in sources])
-            shapes = [source for source in sources if source[1] == SHAPE]
-            behind = {unit for shape in shapes for unit in self._units_behind(shape)}
-            follows |= source_moves
+        is_carried = is_carried or self._any_moves(parents(node))
+        for con, sources in constraints:
+            source_moves = self._any_moves(sources)
+            behind = self._units_behind([source for source in sources if source[1] == SHAPE])
             is_foreseen = is_placed and is_predictable(con, bone >= 0)
             is_foreseen |= self._is_carried_along(con, source_moves, sources, node)
-            if behind or ((moving[node] or source_moves) and not is_foreseen):
-                self._note_late(
-                    chain,
-                    behind,
-                    _owner(node).name,
-                    msg(
-                        "“{owner}” follows a solved chain through its constraint "
-                        "“{constraint}” one update late: use a parent or a plain Child Of instead",
-                        owner=_owner(node).name,
-                        constraint=con.name,
-                    ),
+            if behind or ((is_carried or source_moves) and not is_foreseen):
+                note = msg(
+                    "“{owner}” follows a solved chain through its constraint "
+                    "“{constraint}” one update late: use a parent or a plain Child Of instead",
+                    owner=_owner(node).name,
+                    constraint=con.name,
                 )
-        return follows
+                yield Late(_owner(node).name, note, behind)
+
+    def _any_moves(self, nodes: Iterable[Node]) -> bool:
+        return any([self._traces[node].is_moving for node in nodes if node in self._traces])
 
     def _is_carried_along(
         self, con: Any, source_moves: bool, sources: list[Node], node: Node
@@ -373,33 +457,9 @@ class Order:
         way = skeleton_of(ob).chain_up(bone)[:-1] if bone >= 0 else []
         return next(((ob, above) for above in reversed(way) if above in posed), None)
 
-    def _note_late(self, chain: UnitPart, behind: set[UnitPlan], name: str, note: str) -> None:
-        """Note that a chain depends on something one update late.
-
-        Args:
-            chain: The chain.
-            behind: What that depends on, if it does not count for the order of solving.
-            name: What it is.
-            note: The note.
-        """
-        chain.is_late, chain.note = True, note
-        self.late.setdefault(chain, {}).setdefault(name, set()).update(behind)
-
-    def _note_hidden_relations(self, node: Node, chain: UnitPart) -> None:
-        """Note on drivers and shapes that make a node follow a solved chain late."""
-        ob, bone = node
-        self._note_drivers(node, self._driving(node), chain)
-        parent = shape_parent(ob) if bone < 0 else None
-        if parent is not None and self._units_behind((parent, SHAPE)):
-            note = msg(
-                "“{object}” is parented to vertices that a solved chain deforms, and "
-                "is therefore one update late: parent it to the bone instead",
-                object=ob.name,
-            )
-            self._note_late(chain, self._units_behind((parent, SHAPE)), ob.name, note)
-
-    def _note_drivers(self, node: Node, read: Iterable[Node], chain: UnitPart) -> None:
-        behind = {unit for source in read for unit in self._units_behind(source)}
+    def _late_drivers(self, node: Node) -> Iterator[Late]:
+        """Yield a node if something solved drives it."""
+        behind = self._units_behind(self._driving(node))
         if behind:
             name = _owner(node).name
             note = msg(
@@ -407,7 +467,12 @@ class Order:
                 "late: use a parent or a plain Child Of instead",
                 owner=name,
             )
-            self._note_late(chain, behind, name, note)
+            yield Late(name, note, behind)
+
+    def _note_late(self, chain: UnitPart, late: Late) -> None:
+        """Note that a chain depends on something one update late."""
+        chain.is_late, chain.note = True, late.note
+        self.late.setdefault(chain, {}).setdefault(late.name, set()).update(late.behind)
 
     def _note_late_inputs(self, chain: ChainPlan) -> None:
         """Note on what a chain reads besides target, pole and root, if that follows a solved one.
@@ -415,18 +480,17 @@ class Order:
         That is where its ground is, or the shape that it collides with, and what drives its bones.
         """
         for ob in chain.watched:
-            behind = self._units_behind((ob, SHAPE))
+            behind = self._units_behind([(ob, SHAPE)])
             if behind:
                 note = msg(
                     "“{object}” is moved or deformed by a solved chain, and is met one update "
                     "late: choose an object that no chain moves",
                     object=ob.name,
                 )
-                self._note_late(chain, behind, ob.name, note)
+                self._note_late(chain, Late(ob.name, note, behind))
         for bone in chain.bones:
-            self._note_drivers(
-                (chain.rig.object, bone), self._driving((chain.rig.object, bone)), chain
-            )
+            for late in self._late_drivers((chain.rig.object, bone)):
+                self._note_late(chain, late)
 
     def _note_late_cycles(self) -> None:
         """Note on chains that depend on themselves through something that is late."""
@@ -455,25 +519,37 @@ class Order:
             self._read[node] = [read for driver in drivers for read in driver_sources(driver)]
         return self._read[node]
 
-    def _units_behind(self, node: Node) -> set[UnitPlan]:
-        """Return what is solved before a node is right, in whatever way it depends on it."""
-        if node not in self._behind:
-            found = walk_dependencies([node], self._all_sources)
-            posing = [self.posing.get((ob.session_uid, bone), ()) for ob, bone in found]
-            self._behind[node] = {unit for units in posing for unit in units}
-        return self._behind[node]
+    def _units_behind(self, nodes: Sequence[Node]) -> frozenset[UnitPlan]:
+        """Return what is solved before nodes are right, in whatever way they depend on it.
 
-    def _all_sources(self, node: Node) -> Iterator[Node]:
-        """Yield all that a node depends on, in whatever way."""
+        What those units need themselves in any case is left out.
+        """
+        if not nodes:
+            return frozenset()
+        settle(nodes, self._all_sources_of, self._behind, self._behind_of)
+        return frozenset[UnitPlan]().union(*[self._behind[node] for node in nodes])
+
+    def _behind_of(self, node: Node) -> frozenset[UnitPlan]:
+        behind = self._behind
+        return self._united(
+            node, [behind[source] for source in self._all_sources_of(node) if source in behind]
+        )
+
+    def _all_sources_of(self, node: Node) -> list[Node]:
+        """Return all that a node depends on, in whatever way, but for what its unit needs."""
+        found = self._all_sources.get(node)
+        if found is None:
+            found = self._all_sources[node] = [*self._find_all_sources(node)]
+        return found
+
+    def _find_all_sources(self, node: Node) -> Iterator[Node]:
         ob, bone = node
-        self.visited.add(ob)
+        self._note_visit(node)
         if bone == SHAPE:
             yield ob, -1
             yield from shape_sources(ob)
             return
-        if bone >= 0:
-            skeleton_of(ob).record(bone)
-        yield from parents(node)
+        yield from self._counted(node, [*parents(node)])
         yield from self._driving(node)
         for _, sources in self._constraints(node):
             yield from sources

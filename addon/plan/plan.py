@@ -18,12 +18,13 @@ from ..blender.animation import is_animated
 from ..blender.curves import Curves
 from ..blender.references import constraint_sources
 from ..blender.relations import (
+    Node,
     active_constraints,
     is_predictable,
     possible_constraints,
     replaces_pose,
 )
-from ..blender.skeleton import Skeleton
+from ..blender.skeleton import Skeleton, skeleton_of
 from ..settings.properties import LISTS, FabrikSettings, settings
 from . import dependencies
 from .chain_plan import ChainPlan, GoalSource, UnitPart, UnitPlan
@@ -198,6 +199,18 @@ class Disturbed(NamedTuple):
         )
 
 
+class Moved(NamedTuple):
+    """What a unit moves.
+
+    Attributes:
+        bones: By armature, bones.
+        objects: Objects, by session UID.
+    """
+
+    bones: dict[int, set[int]]
+    objects: list[int]
+
+
 @dataclass(eq=False, slots=True)
 class Lookahead:
     """What is known about the armatures of a plan ahead of an evaluation.
@@ -272,6 +285,8 @@ class Plan:
         pulled: By armature, the bones that native IK poses together with posed ones.
         moved: By armature, both and their descendants.
         carried: Objects that follow a moved bone.
+        following: By armature and first bone of a unit, the objects, and the bones with native
+            constraints, that follow it, but for what follows another one that needs it.
         groups: By armature, all that are evaluated together with it.
         keys: By armature, the keys of its constraints, in the order of the list.
         animated: Armatures whose channels and settings Blender may change at any frame.
@@ -302,6 +317,7 @@ class Plan:
     pulled: dict[int, set[int]] = field(default_factory=dict)
     moved: dict[int, set[int]] = field(default_factory=dict)
     carried: set[int] = field(default_factory=set)
+    following: dict[tuple[int, int], list[Node]] = field(default_factory=dict)
     groups: dict[int, set[int]] = field(default_factory=dict)
     keys: dict[int, list[int]] = field(default_factory=dict)
     animated: set[int] = field(default_factory=set)
@@ -316,7 +332,7 @@ class Plan:
     disturbed: list[tuple[Skeleton, list[Disturbed]]] = field(default_factory=list)
     switched: list[tuple[bpy.types.Object, list[tuple[str, bool]]]] = field(default_factory=list)
     examined: list[bpy.types.Object] = field(default_factory=list)
-    _below: dict[UnitPlan, set[int]] = field(default_factory=dict)
+    _moved: dict[UnitPlan, Moved] = field(default_factory=dict)
 
     def has_switched(self, constrained: Collection[int], posed: Collection[bpy.types.ID]) -> bool:
         """Return whether a native constraint or driver of a bone was enabled or disabled.
@@ -344,11 +360,19 @@ class Plan:
                 return True
         return False
 
-    def below(self, unit: UnitPlan) -> set[int]:
-        """Return the bones of a unit and their descendants."""
-        found = self._below.get(unit)
+    def moved_by(self, unit: UnitPlan) -> Moved:
+        """Return what a unit moves, but for what another one that needs it does."""
+        found = self._moved.get(unit)
         if found is None:
-            found = self._below[unit] = unit.rig.below(set(unit.bones))
+            rig = unit.rig
+            nodes = [one for bone in unit.bones for one in self.following.get((rig.uid, bone), ())]
+            tops = {rig.object: {*unit.bones}}
+            for ob, bone in nodes:
+                if bone >= 0:
+                    tops.setdefault(ob, set()).add(bone)
+            bones = {ob.session_uid: skeleton_of(ob).below(top) for ob, top in tops.items()}
+            found = Moved(bones, [ob.session_uid for ob, bone in nodes if bone < 0])
+            self._moved[unit] = found
         return found
 
     def copied_with(self, tagged: Set[str]) -> set[int]:
