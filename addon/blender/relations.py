@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 import bpy
 
+from . import animation
 from .curves import split_bone_path
 from .skeleton import Point, skeleton_of
 
@@ -202,6 +203,16 @@ CHILD_OF_PARTS = [
 def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any]:
     """Return Blender's own constraints on an object or bone that have an effect."""
     return [con for con in owner.constraints if not con.mute and con.influence > 0.0]
+
+
+def possible_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any]:
+    """Return the constraints that have an effect, or may get one as animation switches them."""
+    return [con for con in owner.constraints if _may(con, "mute") and _may(con, "influence")]
+
+
+def _may(con: Any, switch: str) -> bool:
+    is_on = not con.mute if switch == "mute" else con.influence > 0.0
+    return is_on or animation.is_set(con.id_data, f"{con.path_from_id()}.{switch}")
 
 
 def replaces_pose(con: Any) -> bool:

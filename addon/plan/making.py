@@ -49,6 +49,7 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
     plan.carried, plan.following = order.carried, order.following()
     plan.groups = order.groups()
     plan.disturbed = _all_disturbed(plan, order)
+    plan.switched = [(ob, active_in(ob)) for ob in order.switched]
     for member in (*pre_pass, *plan.chains):
         uid = member.rig.uid
         if member.is_timed:

@@ -28,6 +28,7 @@ from ..blender.relations import (
     limits_own_channels,
     node_at,
     parents,
+    possible_constraints,
     settle,
 )
 from ..blender.skeleton import skeleton_of
@@ -97,6 +98,9 @@ class Order:
         self.visited: set[bpy.types.Object] = set()
         self._drivers: dict[int, dict[str, list[Any]]] = {}
         self._read: dict[Node, list[Node]] = {}
+        self.switched: set[bpy.types.Object] = set()
+        """Objects with constraints that animation switches, if all at once would be a cycle."""
+        self._switching: set[bpy.types.Object] = set()
         self._pulling: dict[bpy.types.Object, dict[int, list[Any]]] = {}
         while True:
             try:
@@ -154,7 +158,10 @@ class Order:
         try:
             self.sequence = in_order(self.units, self.needs)
         except CycleError:
-            self._report_cycles()
+            if self._switching and not self.switched:
+                self.switched = self._switching
+            else:
+                self._report_cycles()
             raise RefusedError from None
         self._note_late_cycles()
 
@@ -351,8 +358,15 @@ class Order:
         if self._is_posed(node) or node[1] == SHAPE:
             return []
         if node not in self._native:
-            active = [*active_constraints(_owner(node)), *self._native_ik_of(node)]
-            self._native[node] = [(con, constraint_sources(con)) for con in dict.fromkeys(active)]
+            owner = _owner(node)
+            found = active = active_constraints(owner)
+            if len(active) < len(owner.constraints):
+                found = possible_constraints(owner)
+                if len(found) > len(active):
+                    self._switching.add(node[0])
+                    found = active if self.switched else found
+            found = dict.fromkeys([*found, *self._native_ik_of(node)])
+            self._native[node] = [(con, constraint_sources(con)) for con in found]
         return self._native[node]
 
     def _native_ik_of(self, node: Node) -> list[Any]:

@@ -17,7 +17,13 @@ from ..blender.access import pose_bones
 from ..blender.animation import is_animated
 from ..blender.curves import Curves
 from ..blender.references import constraint_sources
-from ..blender.relations import Node, active_constraints, is_predictable, replaces_pose
+from ..blender.relations import (
+    Node,
+    active_constraints,
+    is_predictable,
+    possible_constraints,
+    replaces_pose,
+)
 from ..blender.skeleton import Skeleton, skeleton_of
 from ..settings.properties import LISTS, FabrikSettings, settings
 from . import dependencies
@@ -138,7 +144,7 @@ def _moved(rig: Skeleton, posed: set[int]) -> set[int]:
     """Return posed bones, those that follow them by foreseen constraints, and all below them."""
     following: dict[int, set[int]] = {}
     for bone in pose_bones(rig.object):
-        constraints = active_constraints(bone) if bone.constraints else ()
+        constraints = possible_constraints(bone) if bone.constraints else ()
         if constraints and all([is_predictable(con, on_bone=True) for con in constraints]):
             sources = [source for con in constraints for source in constraint_sources(con)]
             following[rig.index[bone.name]] = {i for ob, i in sources if ob == rig.object}
@@ -295,6 +301,8 @@ class Plan:
         copied: By name of an object or data-block, the armatures that are copied with it.
         orphaned: Armatures without constraints that still have a dependency driver.
         disturbed: By armature, the bones with native constraints or drivers that matter.
+        switched: Objects whose native constraints animation switches, which decides on the order,
+            each with the active ones.
         examined: All objects that it was made from.
     """
 
@@ -323,6 +331,7 @@ class Plan:
     copied: dict[str, list[int]] = field(default_factory=dict)
     orphaned: list[bpy.types.Object] = field(default_factory=list)
     disturbed: list[tuple[Skeleton, list[Disturbed]]] = field(default_factory=list)
+    switched: list[tuple[bpy.types.Object, list[tuple[str, bool]]]] = field(default_factory=list)
     examined: list[bpy.types.Object] = field(default_factory=list)
     moves: dict[UnitPlan, Moved] = field(default_factory=dict)
 
@@ -334,6 +343,8 @@ class Plan:
             posed: Armature data whose bones may have been posed, and got other rotation modes.
                 Elsewhere only animation can have switched anything.
         """
+        if any([active_in(ob) != active for ob, active in self.switched]):
+            return True
         animated = self.lookahead.switched
         if not (constrained or posed or animated):
             return False
@@ -386,6 +397,6 @@ class Plan:
         return False
 
 
-def active_in(bone: bpy.types.PoseBone) -> list[tuple[str, bool]]:
-    """Return the active native constraints of a bone: name, and whether it `replaces_pose`."""
-    return [(con.name, replaces_pose(con)) for con in active_constraints(bone)]
+def active_in(owner: bpy.types.Object | bpy.types.PoseBone) -> list[tuple[str, bool]]:
+    """Return the active native constraints of an owner: name, and whether it `replaces_pose`."""
+    return [(con.name, replaces_pose(con)) for con in active_constraints(owner)]

@@ -188,9 +188,9 @@ class Planner:
         return ob.name, ob.data.name if isinstance(ob.data, bpy.types.ID) else "", (animation, ours)
 
     def is_switched(self) -> bool:
-        """Return whether animation has switched a bone's native constraint or rotation mode."""
+        """Return whether animation has switched a native constraint, or a bone's rotation mode."""
         plan = self.plan
-        if plan is None or not plan.lookahead.switched:
+        if plan is None or not (plan.lookahead.switched or plan.switched):
             return False
         return plan.has_switched((), ())
 

@@ -16,6 +16,7 @@ from mathutils import Vector
 from rendering import rendered
 from rigs import (
     add_constraint,
+    curves,
     go,
     link,
     make_armature,
@@ -244,6 +245,67 @@ def test_whatever_follows_is_exact_or_said_to_be_late(name: str, role: str, tmp_
     if name.startswith(EXACTLY) and (name != "Child Of" or role != "bone"):
         assert error < EXACT
         assert "update late" not in message
+
+
+def keyed(con: Any, path: str, values: dict[int, float]) -> None:
+    """Key a setting of a constraint with constant interpolation."""
+    for frame, value in values.items():
+        setattr(con, path, value)
+        con.keyframe_insert(path, frame=frame)
+    for curve in curves(con.id_data):
+        for key in curve.keyframe_points:
+            key.interpolation = "CONSTANT"
+
+
+@pytest.mark.parametrize("name", ["Child Of", "Copy Location", "Armature", "Shrinkwrap"])
+@pytest.mark.parametrize(
+    ("path", "first", "then"),
+    [("influence", 0.0, 1.0), ("influence", 1.0, 0.5), ("mute", True, False)],
+)
+@pytest.mark.parametrize("role", ["target", "bone", "root"])
+def test_what_animation_switches_is_exact_or_late(
+    name: str, path: str, first: float, then: float, role: str
+) -> None:
+    def follow(lead: Lead, owner: Any) -> None:
+        LINKS[name](lead, owner)
+        keyed(owner.constraints[0], path, {1: first, 4: then})
+
+    go(1)
+    rig = in_role(Lead(), role, follow)
+    for frame in (2, 4, 5, 3, 9):
+        go(frame)
+        seen, message = places(rig), rig.fabrik.constraints[0].message
+        error = off(seen, settled(rig))
+        is_late = name == "Shrinkwrap" or (name, role) == ("Child Of", "bone")
+        assert error < EXACT or ("update late" in message and is_late)
+
+
+def test_what_changes_hands_is_no_cycle() -> None:
+    """The hand that holds it leads, and the other one follows."""
+    hands, goals = [], []
+    for name, x in (("Left", 0.0), ("Right", 1.5)):
+        hands.append(make_chain(3, name, [(x, 0.2 * (i % 2), 0.9 * i) for i in range(4)]))
+        goals.append(make_empty(f"{name} goal"))
+    prop = make_empty("Prop", (0, 0, 0))
+    go(1)
+    for number, (rig, goal) in enumerate(zip(hands, goals, strict=True)):
+        for frame, x in ((1, 0.4), (5, 0.9), (9, 1.1)):
+            goal.location = (x + 0.2 * number, 0.3, 1.5)
+            goal.keyframe_insert("location", frame=frame)
+        carried = prop.constraints.new("CHILD_OF")
+        carried.target, carried.subtarget = rig, "B2"
+        keyed(carried, "influence", {1: 1.0 - number, 5: number})
+        held = goal.constraints.new("COPY_LOCATION")
+        held.target = prop
+        keyed(held, "influence", {1: number, 5: 1.0 - number})
+        add_constraint(rig, "B2", goal, iterations=200)
+    for frame in (1, 2, 3, 4, 5, 6, 7, 3, 8, 2):
+        go(frame)
+        for rig in hands:
+            assert rig.fabrik.constraints[0].state in ("REACHED", "OUT_OF_REACH")
+            assert "update late" not in rig.fabrik.constraints[0].message
+            seen = places(rig)
+            assert off(seen, settled(rig)) < EXACT, frame
 
 
 def nodes_of(lead: Lead, ob: bpy.types.Object, socket: str, name: str, value: Any) -> None:
