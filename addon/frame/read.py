@@ -423,7 +423,7 @@ class ChannelSnapshot(SceneSnapshot):
         """Return whether an object was evaluated with the expected transform."""
         world = worlds.get(uid)
         place = world[1] if world is not None else self.locations.get(uid)
-        if place is None:
+        if place is None or uid in self.plan.carried:
             return True  # It follows a solved bone.
         there = copy.matrix_world.translation.to_tuple()
         if not dist(there, place) <= PRECISION * max(largest, *map(abs, place)):

@@ -214,10 +214,11 @@ class SolvedScene:
         pose.reports[unit.items] = result.reports
         if result.bones:
             pose.add(result)
-        bones, objects = self.plan.moved_by(unit)
+        # A call less for each unit of each frame.
+        bones, objects = self.plan.moves.get(unit) or self.plan.moved_by(unit)
         for uid, moved in bones.items():
-            frames = self._frames.get(uid)
-            for bone in moved & frames.keys() if frames else ():
+            frames = self._frames.get(uid) or {}
+            for bone in moved & frames.keys():
                 del frames[bone]
         for uid in objects:
             self.worlds.pop(uid, None)

@@ -287,6 +287,7 @@ class Plan:
         carried: Objects that follow a moved bone.
         following: By armature and first bone of a unit, the objects, and the bones with native
             constraints, that follow it, but for what follows another one that needs it.
+        moves: By unit, what it moves, but for what another one that needs it does.
         groups: By armature, all that are evaluated together with it.
         keys: By armature, the keys of its constraints, in the order of the list.
         animated: Armatures whose channels and settings Blender may change at any frame.
@@ -332,7 +333,7 @@ class Plan:
     disturbed: list[tuple[Skeleton, list[Disturbed]]] = field(default_factory=list)
     switched: list[tuple[bpy.types.Object, list[tuple[str, bool]]]] = field(default_factory=list)
     examined: list[bpy.types.Object] = field(default_factory=list)
-    _moved: dict[UnitPlan, Moved] = field(default_factory=dict)
+    moves: dict[UnitPlan, Moved] = field(default_factory=dict)
 
     def has_switched(self, constrained: Collection[int], posed: Collection[bpy.types.ID]) -> bool:
         """Return whether a native constraint or driver of a bone was enabled or disabled.
@@ -361,18 +362,16 @@ class Plan:
         return False
 
     def moved_by(self, unit: UnitPlan) -> Moved:
-        """Return what a unit moves, but for what another one that needs it does."""
-        found = self._moved.get(unit)
-        if found is None:
-            rig = unit.rig
-            nodes = [one for bone in unit.bones for one in self.following.get((rig.uid, bone), ())]
-            tops = {rig.object: {*unit.bones}}
-            for ob, bone in nodes:
-                if bone >= 0:
-                    tops.setdefault(ob, set()).add(bone)
-            bones = {ob.session_uid: skeleton_of(ob).below(top) for ob, top in tops.items()}
-            found = Moved(bones, [ob.session_uid for ob, bone in nodes if bone < 0])
-            self._moved[unit] = found
+        """Return what a unit moves, and keep it in `moves`."""
+        rig = unit.rig
+        nodes = [one for bone in unit.bones for one in self.following.get((rig.uid, bone), ())]
+        tops = {rig.object: {*unit.bones}}
+        for ob, bone in nodes:
+            if bone >= 0:
+                tops.setdefault(ob, set()).add(bone)
+        bones = {ob.session_uid: skeleton_of(ob).below(top) for ob, top in tops.items()}
+        found = Moved(bones, [ob.session_uid for ob, bone in nodes if bone < 0])
+        self.moves[unit] = found
         return found
 
     def copied_with(self, tagged: Set[str]) -> set[int]:
