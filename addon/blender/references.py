@@ -59,7 +59,7 @@ def shape_sources(ob: bpy.types.Object) -> Iterator[Node]:
     values = [getattr(ob, name) for name in SHAPING]
     blocks = [value for value in values if isinstance(value, bpy.types.ID)]
     parts = [part for value in values if value and value not in blocks for part in value]
-    armatures = [ob.parent] if ob.parent and ob.parent_type == "ARMATURE" else []
+    armatures: list[Any] = [ob.parent] if ob.parent and ob.parent_type == "ARMATURE" else []
     for one in _references(parts):
         if not isinstance(one.block, bpy.types.Object):
             blocks.append(one.block)

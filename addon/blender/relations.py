@@ -226,7 +226,7 @@ def constraint_point(con: Any) -> Point | None:
     return target_point(getattr(con, "target", None), getattr(con, "subtarget", ""))
 
 
-def target_point(ob: bpy.types.Object | None, name: str) -> Point | None:
+def target_point(ob: Any, name: str) -> Point | None:
     """Return an object, or the bone of it that has a name; None if there is no object."""
     if ob is None:
         return None

@@ -38,7 +38,7 @@ from ..blender.relations import (
     target_point,
 )
 from ..blender.rotation import EULER_AXES, EULER_ORDERS, KIND_OF
-from ..blender.skeleton import Point, Skeleton
+from ..blender.skeleton import Point, Skeleton, vector
 
 COPY_ROTATION = "COPY_ROTATION"
 """Of this constraint Blender's axes are taken where they are unforeseen, as the head stays."""
@@ -254,12 +254,12 @@ def read_armature(con: Any, owner: Any) -> tuple[Armature, list[Point]]:
         rig, rest = cast(Skeleton, point.skeleton), cast(Skeleton, point.skeleton).rest(point.bone)
         envelope = None
         if con.use_bone_envelopes or rest.use_envelope_multiply:
-            head, tail = rest.head_local.to_tuple(), rest.tail_local.to_tuple()
             radii = rest.head_radius, rest.tail_radius
-            envelope = Envelope(head, tail, radii, rest.envelope_distance)
+            ends = vector(rest.head_local), vector(rest.tail_local)
+            envelope = Envelope(*ends, radii, rest.envelope_distance)
         bones.append(DeformBone(target.weight, rig.rest_frame(point.bone), envelope))
     is_bound = isinstance(owner, bpy.types.PoseBone) and not con.use_current_location
-    bound_at = owner.bone.head_local.to_tuple() if is_bound else None
+    bound_at = vector(owner.bone.head_local) if is_bound else None
     return Armature(bones, con.use_deform_preserve_volume, bound_at), moving[: len(bones)]
 
 

@@ -8,15 +8,15 @@ local channels instead, which also makes them independent of the previous pose, 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar, cast
 
 import bpy
 
 from fabrik_solver import WHOLE, Frame, Local, bone_frame, frame_in, inverse, point_in
-from fabrik_solver.core.constraints import ConstrainedPose, ConstraintSpaces
+from fabrik_solver.core.constraints import ConstrainedPose, ConstraintSpaces, influenced
 from fabrik_solver.core.deformation import Armature, PosedBone
-from fabrik_solver.core.frames import mixed
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Quat,
@@ -408,23 +408,20 @@ class SolvedScene:
                 continue
             if not is_predictable(con, False):
                 return matrix_frame(copy.matrix_world)
-            after = self._constrained_world(con, copy, world)
-            if con.influence < 1.0:
-                try:
-                    after = mixed(world, after, con.influence)
-                except ValueError:  # It has zero scale.
-                    after = world
-            world = after
+            with suppress(ValueError):  # Something has zero scale.
+                after = self._constrained_world(con, copy, world)
+                world = influenced(world, after, con.influence)
         return world
 
     def _constrained_world(self, con: Any, copy: bpy.types.Object, world: Frame) -> Frame:
-        """Return the frame of an object after a constraint that `is_predictable`."""
+        """Return the frame of an object after a constraint that `is_predictable`.
+
+        Raises:
+            ValueError: If something has zero scale.
+        """
         if con.type == "ARMATURE":
             armature, moving = read_armature(con, copy)
-            try:
-                return armature.apply(world, self._motion(armature, moving, world[1]))
-            except ValueError:  # Something has zero scale.
-                return world
+            return armature.apply(world, self._motion(armature, moving, world[1]))
         frame = self.place(cast(Point, constraint_point(con)))
         if con.type == "CHILD_OF":
             return frame_in(frame, frame_in(matrix_frame(con.inverse_matrix), world))

@@ -18,6 +18,8 @@ from fabrik_solver.core.constraints import (
     LimitScale,
     Range,
 )
+from fabrik_solver.core.deformation import Armature, DeformBone, Envelope, PosedBone
+from fabrik_solver.core.frames import frame_in, inverse, mixed
 from fabrik_solver.core.vectors import quat_matrix, quat_unit, scale_columns
 
 ALL = (True, True, True)
@@ -113,3 +115,52 @@ def test_a_limited_scale_has_these_lengths_along_the_same_axes(own, wanted) -> N
     for i in range(3):
         size = dist(own[0][i::3], (0.0, 0.0, 0.0))
         assert dist(axes[i::3], [x * wanted[i] / size for x in own[0][i::3]]) < 1e-9
+
+
+def assert_same(one: Frame, other: Frame, near: float = 1e-9) -> None:
+    assert dist(one[0], other[0]) < near
+    assert dist(one[1], other[1]) < near
+
+
+@given(frames, frames, st.floats(0.1, 2.0), st.booleans())
+def test_one_bone_moves_as_a_parent_does(
+    rest: Frame, posed: Frame, weight: float, keeps_volume: bool
+) -> None:
+    con = Armature([DeformBone(weight, rest, None)], keeps_volume, None)
+    owner = WHOLE[0], (0.3, 0.2, 0.5)
+    moved = con.apply(owner, con.motion([PosedBone(WHOLE, posed)], owner[1]))
+    assert_same(moved, frame_in(posed, frame_in(inverse(rest), owner)))
+
+
+@given(frames, frames)
+def test_bones_that_move_alike_move_the_same_by_any_weights(rest: Frame, posed: Frame) -> None:
+    for keeps_volume in (False, True):
+        bones = [DeformBone(weight, rest, None) for weight in (0.2, 0.7)]
+        con = Armature(bones, keeps_volume, None)
+        there = con.motion([PosedBone(WHOLE, posed)] * 2, (0.1, 0.2, 0.3))
+        assert_same(there, frame_in(posed, inverse(rest)))
+
+
+def test_a_bone_acts_within_its_envelope() -> None:
+    envelope = Envelope((0.0, 0.0, 0.0), (0.0, 0.0, 2.0), (0.5, 1.0), 1.0)
+    assert envelope.share((0.2, 0.0, 1.0)) == 1.0
+    assert envelope.share((1.25, 0.0, 1.0)) == 0.75
+    assert envelope.share((0.0, 0.0, -1.0)) == 0.75
+    assert envelope.share((0.0, 2.0, 2.0)) == 0.0
+    outside = Armature([DeformBone(1.0, WHOLE, envelope)], False, None)
+    moved = [PosedBone(WHOLE, (WHOLE[0], (1.0, 0.0, 0.0)))]
+    assert outside.motion(moved, (9.0, 0.0, 0.0)) == WHOLE
+
+
+@given(frames, frames, st.floats(0.0, 1.0))
+def test_a_share_of_an_effect_begins_and_ends_with_it(a: Frame, b: Frame, share: float) -> None:
+    assert_same(mixed(a, b, 0.0), a, 1e-6)
+    assert_same(mixed(a, b, 1.0), b, 1e-6)
+    assert_same(mixed(a, a, share), a, 1e-6)
+
+
+def test_half_of_a_turn_and_of_a_scale() -> None:
+    turn = quat_unit((1.0, 1.0, 0.0, 0.0))
+    half = mixed(WHOLE, (scale_columns(quat_matrix(turn), (3.0, 1.0, 1.0)), (2.0, 0.0, 0.0)), 0.5)
+    between = quat_matrix(quat_unit((turn[0] + 1.0, turn[1], 0.0, 0.0)))
+    assert_same(half, (scale_columns(between, (2.0, 1.0, 1.0)), (1.0, 0.0, 0.0)))

@@ -201,7 +201,7 @@ def places(rig: bpy.types.Object, depsgraph: Any = None) -> list[Vector]:
 
 def settled(rig: bpy.types.Object) -> list[Vector]:
     """Return where bones are after all that is late has arrived."""
-    for _ in range(4):
+    for _ in range(3):
         for ob in bpy.data.objects:
             ob.update_tag()
         update()
@@ -212,12 +212,16 @@ def off(seen: list[Vector], right: list[Vector]) -> float:
     return max((a - b).length for a, b in zip(seen, right, strict=True))
 
 
-def worst(rig: bpy.types.Object, path: Path) -> Iterator[float]:
-    """Yield how far bones are off as they are first played, after jumps, opened and rendered."""
+def worst(rig: bpy.types.Object) -> Iterator[float]:
+    """Yield how far bones are off as they are first played, and after jumps."""
     for frame in (*FRAMES, *JUMPS):
         go(frame)
         seen = places(rig)
         yield off(seen, settled(rig))
+
+
+def worst_elsewhere(path: Path) -> Iterator[float]:
+    """Yield how far bones are off in a file that was just opened, and in renders."""
     bpy.ops.wm.save_as_mainfile(filepath=str(path / "late.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(path / "late.blend"))
     rig = bpy.data.objects["Follower"]
@@ -236,14 +240,12 @@ EXACTLY = ("Armature", "Child Of", "Copy Location", "Copy Transforms")
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", LINKS)
 def test_whatever_follows_is_exact_or_said_to_be_late(name: str, role: str, tmp_path: Path) -> None:
-    lead = Lead()
-    rig = in_role(lead, role, LINKS[name])
+    rig = in_role(Lead(), role, LINKS[name])
     message = rig.fabrik.constraints[0].message
-    error = max(worst(rig, tmp_path))
-    print(f"CASE {name} | {role} | {error:.5f} | {message}")
+    error = max(worst(rig))
     assert error < EXACT or "update late" in message
-    if name.startswith(EXACTLY) and (name != "Child Of" or role != "bone"):
-        assert error < EXACT
+    if name.startswith(EXACTLY) and (name, role) != ("Child Of", "bone"):
+        assert max(error, *worst_elsewhere(tmp_path)) < EXACT
         assert "update late" not in message
 
 

@@ -339,7 +339,7 @@ class ConstraintSpaces:
             if influence == 1.0:
                 return after
             before, after = frame_in(self.world, frame), frame_in(self.world, after)
-            return frame_in(inverse(self.world), mixed(before, after, influence))
+            return frame_in(inverse(self.world), influenced(before, after, influence))
         except ValueError:
             return frame
 
@@ -378,7 +378,7 @@ class BoneConstraint:
         space: str,
         target: BoneOf | None,
         target_space: str,
-        influence: float,
+        influence: float = 1.0,
     ) -> None:
         """Set it up."""
         self.constraint, self.space, self.influence = constraint, space, influence
@@ -461,6 +461,15 @@ class ConstrainedPose:
             return frame_in(self.world, frame)
         parent = self.frame(target.parent)
         return ConstraintSpaces(target.bone, target.rest, parent, self.world).seen(frame, space)
+
+
+def influenced(before: Frame, after: Frame, influence: float) -> Frame:
+    """Return what is left of the effect of a constraint at an influence, in world space.
+
+    Raises:
+        ValueError: If a frame has zero scale.
+    """
+    return after if influence == 1.0 else mixed(before, after, influence)
 
 
 def _clamped_around(angle: float, least: float, most: float) -> float:
