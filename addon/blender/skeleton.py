@@ -229,15 +229,12 @@ class Skeleton:
 
     def below(self, bones: set[int]) -> set[int]:
         """Return the bones and their descendants."""
-        is_below: dict[int, bool] = {-1: False}
-        for i in range(len(self.parents)):
-            path: list[int] = []
-            while i not in is_below and i not in bones:
-                path.append(i)
-                i = self.parents[i]
-            verdict = is_below.get(i, True)
-            is_below.update(dict.fromkeys((*path, i), verdict))
-        return {i for i, verdict in is_below.items() if verdict}
+        found, pending = set(bones), [*bones]
+        while pending:
+            new = [child for child in self.children[pending.pop()] if child not in found]
+            found.update(new)
+            pending += new
+        return found
 
 
 def _names_and_rests(armature: bpy.types.Object) -> tuple[object, ...]:
