@@ -1,6 +1,7 @@
 """Whatever the target is, moves by or hides behind; and silence while nothing happens."""
 
 from contextlib import contextmanager
+from itertools import pairwise
 from math import radians
 
 import bpy
@@ -807,3 +808,19 @@ def test_objects_that_carry_each_other_are_where_blender_has_them(silent):
         bpy.data.objects["Target"].location.x = x
         update()
         assert item.state in ("REACHED", "OUT_OF_REACH")
+
+
+@pytest.mark.parametrize("solver", ["FABRIK", "CCD"])
+def test_a_tentacle_that_is_pulled_nearer_shares_its_bend(empty_file, solver):
+    """One of its joints folded by 150°, where those of Blender's IK bend by 13° at most."""
+    slight = [(0.01 * (i - 7) ** 2 - 0.49, 0.0, 0.3 * i) for i in range(15)]
+    rig, target = make_chain(14, joints=slight), make_empty()
+    add_constraint(rig, "B13", target, solver=solver)
+    for share in (0.95, 0.85, 0.6):
+        target.location = share * rig.data.bones["B13"].tail_local
+        update()
+        assert tip_error(rig, "B13", target) <= 1e-4
+        bones = evaluated(rig).pose.bones
+        ways = [bone.tail - bone.head for bone in bones]
+        angles = [a.angle(b) for a, b in pairwise(ways)]
+        assert max(angles) <= 1.4 * sum(angles) / len(angles)

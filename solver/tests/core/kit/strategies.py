@@ -125,8 +125,9 @@ def answer(
     bend: Point | None = None,
     iterations: int = 20,
     tolerance: float = TOLERANCE,
+    swing: float = 0.0,
 ) -> Solution:
-    goal = Goal(target, pole, pole_angle)
+    goal = Goal(target, pole, pole_angle, swing=swing)
     return solve(Chain(tuple(joints), bend), goal, solver, iterations, tolerance)
 
 
