@@ -607,7 +607,7 @@ def _landed(
     starts: list[list[Quat]] = []
     if body.start is not None:
         rotations, location = body.start
-        starts.append([*rotations])
+        starts.append(linkage.of_joints(rotations))
         if root_weight > 0.0:
             linkage.root = _root_at(body, location)
     elif linkage.reach > 0.0:
@@ -617,12 +617,13 @@ def _landed(
     seeks = body.start is None
     if not starts or (seeks and any([limit is not None for limit in body.limits])):
         # Without limits there is one minimum, and another start would only cause jumps.
-        starts += [[bone.given for bone in constrained], [QUAT_IDENTITY] * len(constrained)]
+        starts += [[bone.joint for bone in constrained], [QUAT_IDENTITY] * len(constrained)]
     size = lightest * linkage.reach
     _, steps = solve_with_limits(
         linkage, starts, min(tolerance, EXACT) * size, tolerance * size, seeks
     )
-    posture.rotations = [quat_compatible(bone.rotation, bone.given) for bone in constrained]
+    pairs = zip(linkage.channels(), constrained, strict=True)
+    posture.rotations = [quat_compatible(rotation, bone.given) for rotation, bone in pairs]
     posture.location = _moved(body, linkage.root)
     return posture, steps
 

@@ -405,7 +405,7 @@ def _turned(
             rotation = facing(bone.inherited, ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), goal_axes)
             if rotation is not None:
                 bone.rotation = rotation
-        bone.turn(bone.rotation if constrained is None else constrained.allowed(bone.rotation))
+        bone.turn(bone.rotation if constrained is None else constrained.held(bone.rotation, axes))
         bones.append(bone)
         axes, head = bone.axes, bone.tail
     return bones
