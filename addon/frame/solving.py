@@ -172,9 +172,13 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
         result = unit.solve(solved, inputs)
         if result.locations:
             _refuse_far(result.locations)
-        fk = solved.poses[unit.plan.rig.uid].fk
+        if not result.bones:
+            return result
+        values, turns, rounding = channels_of(solved.poses[unit.plan.rig.uid].fk, result)
+        reports = unit.measured(inputs, result, turns, rounding)
         # Unlike `_replace`, this makes no dictionary.
-        return SolveResult(*result[:-1], channels_of(fk, result)) if result.bones else result
+        _, bones, rotations, _, scales, locations, lift, _ = result
+        return SolveResult(inputs, bones, rotations, reports, scales, locations, lift, values)
     except ProblemError as problem:
         return unit.unposed(Report("INVALID", message=str(problem)))
     except ReferenceError:

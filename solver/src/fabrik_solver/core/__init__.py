@@ -31,6 +31,15 @@ from .reach import swing_along
 from .solve import solve
 from .stretch import Stretch
 from .tip import Tip
+from .written import (
+    Written,
+    is_on_target,
+    judged,
+    measured_tip,
+    unit_rotations,
+    written_frames,
+    written_joints,
+)
 
 __all__ = [
     "METHODS",
@@ -62,6 +71,7 @@ __all__ = [
     "State",
     "Stretch",
     "Tip",
+    "Written",
     "bone_frame",
     "chain_frames",
     "euler_angles",
@@ -71,8 +81,11 @@ __all__ = [
     "head_in_parent",
     "inherited_axes",
     "inverse",
+    "is_on_target",
+    "judged",
     "location_at",
     "location_axes",
+    "measured_tip",
     "moved_location",
     "point_in",
     "pose_body",
@@ -84,5 +97,8 @@ __all__ = [
     "solve",
     "solve_shot",
     "swing_along",
+    "unit_rotations",
     "weakened",
+    "written_frames",
+    "written_joints",
 ]

@@ -309,6 +309,11 @@ class BodyInput:
             frames.append((axes, point_in(parent, head)))
         return frames
 
+    def joints(self, member: Member, frames: Sequence[Frame]) -> list[Vec]:
+        """Return the heads of the bones of a chain, and its tip, given the frames of all bones."""
+        tip = point_in(frames[member.bones[-1]], member.tip)
+        return [*[frames[i][1] for i in member.bones], tip]
+
     def chain(
         self,
         member: Member,
