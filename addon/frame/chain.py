@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from math import inf, isfinite
+from math import dist, inf, isfinite
 from typing import NamedTuple, cast
 
 from fabrik_solver import (
@@ -20,6 +20,7 @@ from fabrik_solver import (
     bone_frame,
     frame_in,
     head_in_parent,
+    is_on_target,
     judged,
     point_in,
     pose_in_world,
@@ -34,9 +35,10 @@ from fabrik_solver.core.vectors import (
     mat_product,
     orthonormalize,
 )
+from fabrik_solver.core.written import ROUNDED
 
 from ..blender.errors import ProblemError
-from ..blender.messages import label
+from ..blender.messages import label, msg
 from ..blender.skeleton import Point
 from ..plan.chain_plan import (
     Aim,
@@ -272,6 +274,15 @@ class ChainUnit(Unit):
         # Rounded to micrometres; anything below is noise.
         return (Report(state, round(error, 6), posed.report.iterations_used, message),)
 
+    def beneath(
+        self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
+    ) -> tuple[Report, ...]:
+        """Return its report after a layer has posed some of its bones as well."""
+        inputs = None if self.last is None else self.last.inputs
+        return (
+            moved_report(scene, self.plan, cast("SolveInput | None", inputs), reports[0], layer),
+        )
+
     @abstractmethod
     def solve_given(self, given: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
         """Return the solved pose of the chain.
@@ -420,6 +431,35 @@ class MovedChain(ChainUnit):
         if self.plan.note:
             posed.report = posed.report._replace(message=self.plan.note)
         return posed
+
+
+def moved_report(
+    scene: SolvedScene, chain: ChainPlan, inputs: SolveInput | None, report: Report, layer: Unit
+) -> Report:
+    """Return the report of a chain whose tip a layer may have moved.
+
+    Args:
+        scene: The scene, with the result of the layer.
+        chain: The chain.
+        inputs: Its inputs; None if it is off.
+        report: Its report before that.
+        layer: The layer.
+    """
+    if inputs is None or not chain.kind.places_tip:
+        return report
+    frames = [scene.frame(chain.rig, bone) for bone in chain.bones]
+    tip = point_in(frames[-1], tip_of(chain, scene.poses[chain.rig.uid]))
+    target = point_in(chain.rig.from_world(inputs.world), inputs.target)
+    joints = [*[head for _, head in frames], tip]
+    error = round(dist(point_in(inputs.world, tip), inputs.target), 6)
+    is_on = is_on_target(joints, target, inputs.settings.tolerance, ROUNDED)
+    if is_on or report.state != "REACHED" or inputs.settings.influence < 1.0:
+        return report._replace(error=error)
+    message = report.message or msg(
+        "Afterwards {layer} moves the tip: move this constraint below it in the list",
+        layer=layer.label,
+    )
+    return report._replace(state="OUT_OF_REACH", error=error, message=message)
 
 
 def placed(scene: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:

@@ -40,6 +40,7 @@ from .chain import (
     SolveInput,
     goal_of,
     has_iterations,
+    moved_report,
     not_finite_error,
     orientation_of,
     stretch_of,
@@ -154,6 +155,16 @@ class TreeUnit(Unit):
                 for i in range(len(tree.chains))
             ]
         )
+
+    def beneath(
+        self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
+    ) -> tuple[Report, ...]:
+        """Return the reports of its chains after a layer has posed some of its bones as well."""
+        if self.last is None:
+            return reports
+        inputs = cast(TreeInput, self.last.inputs)
+        read = zip(self.plan.chains, inputs.chains, reports, strict=True)
+        return tuple([moved_report(scene, *chain, layer) for chain in read])
 
     def _posture(self, pose: SolvedPose, inputs: TreeInput) -> BodyPosture:
         tree, start = self.plan, inputs.start

@@ -62,6 +62,10 @@ class Unit(ABC):
         """
         return result.reports
 
+    def beneath(self, scene: Any, reports: tuple[Report, ...], layer: Unit) -> tuple[Report, ...]:
+        """Return its reports after a layer has posed some of its bones as well."""
+        return reports
+
     def constraint(self, scene: Any, item: int) -> tuple[ChainInput, Posture, Frame]:
         """Solve one of its constraints; see `solving.solve_constraint`."""
         raise NotImplementedError  # A pre-pass bone has none.
