@@ -134,27 +134,22 @@ class TreeUnit(Unit):
         if self._posed is None:
             return result.reports
         tree, (body, posture) = self.plan, self._posed
-        posed = dict(zip(result.bones, turns, strict=True))
         written = BodyPosture(
-            [
-                posed.get(bone, local.rotation)
-                for bone, local in zip(tree.bones, body.locals, strict=True)
-            ],
-            [
-                result.scales.get(bone, local.scale)
-                for bone, local in zip(tree.bones, body.locals, strict=True)
-            ],
+            [local.rotation for local in body.locals],
+            [local.scale for local in body.locals],
             result.locations.get(tree.bones[0], body.locals[0].location),
             posture.outcomes,
         )
+        for bone, turn in zip(result.bones, turns, strict=True):
+            place = tree.bones.index(bone)
+            written.rotations[place] = turn
+            written.scales[place] = result.scales.get(bone, written.scales[place])
         frames = body.frames(written)
-        joints = [body.joints(member, frames) for member in body.members]
-        return tuple(
-            [
-                _report(tree, i, inputs, posture.outcomes[i], joints[i], rounding)
-                for i in range(len(tree.chains))
-            ]
-        )
+        reports: list[Report] = []
+        for i, member in enumerate(body.members):
+            joints = body.joints(member, frames)
+            reports.append(_report(tree, i, inputs, posture.outcomes[i], joints, rounding))
+        return tuple(reports)
 
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit

@@ -31,15 +31,7 @@ from .reach import swing_along
 from .solve import solve
 from .stretch import Stretch
 from .tip import Tip
-from .written import (
-    Written,
-    is_on_target,
-    judged,
-    measured_tip,
-    unit_rotations,
-    written_frames,
-    written_joints,
-)
+from .written import Written, is_on_target, judged, measured_tip, unit_rotations
 
 __all__ = [
     "METHODS",
@@ -99,6 +91,4 @@ __all__ = [
     "swing_along",
     "unit_rotations",
     "weakened",
-    "written_frames",
-    "written_joints",
 ]

@@ -14,7 +14,7 @@ from .posture import ChainInput
 from .vectors import Quat, Vec, quat_unit
 
 UNIT: Final = 2.0**-23
-"""The largest relative error of a number that is computed and stored in single precision."""
+"""The largest relative error of a number that is rounded when computed and when stored."""
 
 ROUNDED: Final = 2.0 * UNIT
 """The largest error in radians of a rotation whose quaternion is stored: twice that of this."""
@@ -82,24 +82,19 @@ def measured_tip(
     return dist(point_in(spaces[0], joints[-1]), target), is_on
 
 
-def written_frames(chain: ChainInput, written: Written) -> list[Frame]:
-    """Return the frames of a written chain's bones, root first, in armature space."""
-    frame = chain.parent
-    frames: list[Frame] = []
-    for i, link in enumerate(chain.links):
-        local = chain.channels[i]
-        is_moved = i == 0 and written.location is not None
-        location = written.location if is_moved and written.location is not None else local.location
-        scale = written.scales[i] if written.scales else local.scale
-        frame = bone_frame(link.bone, Local(location, written.rotations[i], scale), frame)
-        frames.append(frame)
-    return frames
-
-
 def written_joints(chain: ChainInput, written: Written) -> list[Vec]:
     """Return the heads of a written chain's bones and its tip, in armature space."""
-    frames = written_frames(chain, written)
-    return [*[head for _, head in frames], point_in(frames[-1], chain.links[-1].arm)]
+    frame = chain.parent
+    joints: list[Vec] = []
+    for i, link in enumerate(chain.links):
+        local = chain.channels[i]
+        location = written.location if i == 0 else None
+        scale = written.scales[i] if written.scales else local.scale
+        posed = Local(local.location if location is None else location, written.rotations[i], scale)
+        frame = bone_frame(link.bone, posed, frame)
+        joints.append(frame[1])
+    joints.append(point_in(frame, chain.links[-1].arm))
+    return joints
 
 
 def is_on_target(joints: Sequence[Vec], target: Point, tolerance: float, rounding: float) -> bool:
