@@ -15,12 +15,14 @@ import bpy
 
 from fabrik_solver import Chain
 from fabrik_solver.core.vectors import Mat3, Vec, across, length, mat_columns
-from fabrik_solver.core.written import UNIT
 
 from .access import pose_bones
 from .relations import ancestors
 from .rotation import AXIS_ANGLE, QUATERNION, channel_of, mode_of
 from .skeleton import Point, matrix3, matrix_frame, vector
+
+UNIT = 2.0**-23
+"""The largest relative error of a number that is rounded when computed and when stored."""
 
 STEPS = 2.0
 """The error of a matrix product in multiples of `UNIT`: each element is a sum of three products."""

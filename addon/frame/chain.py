@@ -8,6 +8,7 @@ from math import dist, inf, isfinite
 from typing import NamedTuple, cast
 
 from fabrik_solver import (
+    ROUNDED,
     SOLVERS,
     WHOLE,
     ChainInput,
@@ -35,7 +36,6 @@ from fabrik_solver.core.vectors import (
     mat_product,
     orthonormalize,
 )
-from fabrik_solver.core.written import ROUNDED
 
 from ..blender.errors import ProblemError
 from ..blender.messages import label, msg

@@ -11,15 +11,15 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from fabrik_solver import unit_rotations
+from fabrik_solver import ROUNDED, unit_rotations
 from fabrik_solver.core.vectors import Quat
-from fabrik_solver.core.written import ROUNDED, UNIT
 
 from ..blender.access import pose_bones, set_channel
 from ..blender.animated_values import Flushed, take_back
 from ..blender.curves import Curves, MutedCopy
 from ..blender.listeners import Listeners
 from ..blender.messages import store
+from ..blender.precision import UNIT
 from ..blender.rotation import (
     ALL_CHANNELS,
     LOCATION,

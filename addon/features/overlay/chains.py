@@ -14,9 +14,8 @@ from typing import Any, cast
 
 import bpy
 
-from fabrik_solver import WHOLE, Frame, Local, bone_frame, point_in
+from fabrik_solver import WHOLE, Frame, Local, bone_frame, carried_turn, point_in
 from fabrik_solver.core.bend import STRAIGHT
-from fabrik_solver.core.bones import carried_turn
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Quat,

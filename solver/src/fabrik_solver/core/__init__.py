@@ -10,6 +10,7 @@ from .bones import (
     Bone,
     Local,
     bone_frame,
+    carried_turn,
     facing,
     head_in_parent,
     inherited_axes,
@@ -31,10 +32,11 @@ from .reach import swing_along
 from .solve import solve
 from .stretch import Stretch
 from .tip import Tip
-from .written import Written, is_on_target, judged, measured_tip, unit_rotations
+from .written import ROUNDED, Written, is_on_target, judged, measured_tip, unit_rotations
 
 __all__ = [
     "METHODS",
+    "ROUNDED",
     "SOLVERS",
     "WHOLE",
     "BodyInput",
@@ -65,6 +67,7 @@ __all__ = [
     "Tip",
     "Written",
     "bone_frame",
+    "carried_turn",
     "chain_frames",
     "euler_angles",
     "exact_for",

@@ -13,11 +13,9 @@ from .frames import Frame, point_in
 from .posture import ChainInput
 from .vectors import Quat, Vec, quat_unit
 
-UNIT: Final = 2.0**-23
-"""The largest relative error of a number that is rounded when computed and when stored."""
-
-ROUNDED: Final = 2.0 * UNIT
-"""The largest error in radians of a rotation whose quaternion is stored: twice that of this."""
+ROUNDED: Final = 2.0**-22
+"""The largest error in radians of a rotation whose quaternion is stored in single precision: twice
+that of its numbers."""
 
 
 @final
