@@ -278,10 +278,8 @@ class ChainUnit(Unit):
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
     ) -> tuple[Report, ...]:
         """Return its report after a layer has posed some of its bones as well."""
-        inputs = None if self.last is None else self.last.inputs
-        return (
-            moved_report(scene, self.plan, cast("SolveInput | None", inputs), reports[0], layer),
-        )
+        inputs = None if self.last is None else cast(SolveInput, self.last.inputs)
+        return (moved_report(scene, self.plan, inputs, reports[0], moved_note(layer)),)
 
     @abstractmethod
     def solve_given(self, given: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
@@ -434,7 +432,7 @@ class MovedChain(ChainUnit):
 
 
 def moved_report(
-    scene: SolvedScene, chain: ChainPlan, inputs: SolveInput | None, report: Report, layer: Unit
+    scene: SolvedScene, chain: ChainPlan, inputs: SolveInput | None, report: Report, note: str
 ) -> Report:
     """Return the report of a chain whose tip a layer may have moved.
 
@@ -443,7 +441,7 @@ def moved_report(
         chain: The chain.
         inputs: Its inputs; None if it is off.
         report: Its report before that.
-        layer: The layer.
+        note: What to say if it has.
     """
     if inputs is None or not chain.kind.places_tip:
         return report
@@ -455,11 +453,15 @@ def moved_report(
     is_on = is_on_target(joints, target, inputs.settings.tolerance, ROUNDED)
     if is_on or report.state != "REACHED" or inputs.settings.influence < 1.0:
         return report._replace(error=error)
-    message = report.message or msg(
+    return report._replace(state="OUT_OF_REACH", error=error, message=report.message or note)
+
+
+def moved_note(layer: Unit) -> str:
+    """Return what a constraint says whose tip a layer moves."""
+    return msg(
         "Afterwards {layer} moves the tip: move this constraint below it in the list",
         layer=layer.label,
     )
-    return report._replace(state="OUT_OF_REACH", error=error, message=message)
 
 
 def placed(scene: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:

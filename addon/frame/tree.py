@@ -40,6 +40,7 @@ from .chain import (
     SolveInput,
     goal_of,
     has_iterations,
+    moved_note,
     moved_report,
     not_finite_error,
     orientation_of,
@@ -158,8 +159,10 @@ class TreeUnit(Unit):
         if self.last is None:
             return reports
         inputs = cast(TreeInput, self.last.inputs)
+        # A note of one of them names the layer already, if it stands between them.
+        note = "" if any([chain.note for chain in self.plan.chains]) else moved_note(layer)
         read = zip(self.plan.chains, inputs.chains, reports, strict=True)
-        return tuple([moved_report(scene, *chain, layer) for chain in read])
+        return tuple([moved_report(scene, *chain, note) for chain in read])
 
     def _posture(self, pose: SolvedPose, inputs: TreeInput) -> BodyPosture:
         tree, start = self.plan, inputs.start
