@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from math import inf, isfinite
+from collections.abc import Sequence
+from math import dist, inf, isfinite
 from typing import NamedTuple, cast
 
 from fabrik_solver import (
+    ROUNDED,
     SOLVERS,
     WHOLE,
     ChainInput,
@@ -15,15 +17,19 @@ from fabrik_solver import (
     Posture,
     Stretch,
     Tip,
+    Written,
     bone_frame,
     frame_in,
     head_in_parent,
+    is_on_target,
+    judged,
     point_in,
     pose_in_world,
 )
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Mat3,
+    Quat,
     Vec,
     add,
     mat_determinant,
@@ -32,7 +38,7 @@ from fabrik_solver.core.vectors import (
 )
 
 from ..blender.errors import ProblemError
-from ..blender.messages import label
+from ..blender.messages import label, msg
 from ..blender.skeleton import Point
 from ..plan.chain_plan import (
     Aim,
@@ -47,7 +53,7 @@ from ..plan.chain_plan import (
     offset_turn,
 )
 from ..plan.registry import SOLVER_NAMES, kind_of
-from ..plan.results import NOTHING, OFF, SolveResult, explanation
+from ..plan.results import MISSED, NOTHING, OFF, SolveResult, explanation
 from ..plan.unit import Unit
 from ..settings.joint_limits import IkSettings
 from ..settings.properties import AnimatedSettings, settings_form
@@ -122,6 +128,8 @@ class ChainUnit(Unit):
         self._fk_state: FkState | None = None
         self._stamp: tuple[int, int] | None = None
         self._given: ChainInput | None = None
+        self._to_armature = WHOLE
+        self._posed: ChainPose | None = None
 
     def read(self, scene: SolvedScene) -> SolveInput | None:
         """Return the inputs of the constraint; None if it is off.
@@ -168,7 +176,7 @@ class ChainUnit(Unit):
             pole,
             aim.axes if chain.has_hand else None,
             chain.note or aim.note,
-            self.read_motion(scene),
+            None if chain.kind.reaches else self.read_motion(scene),
             None if source is None else source.start_pose(scene.time, len(chain.bones)),
             None if self._is_member else aim.facing,
         )
@@ -236,11 +244,42 @@ class ChainUnit(Unit):
         Raises:
             ProblemError: If an input is not finite, or overflows.
         """
-        to_armature = self.plan.rig.from_world(inputs.world)
+        self._to_armature = to_armature = self.plan.rig.from_world(inputs.world)
         try:
-            return self.solve_given(self.given(pose, inputs), to_armature, inputs)
+            self._posed = self.solve_given(self.given(pose, inputs), to_armature, inputs)
+            return self._posed
         except (ValueError, ArithmeticError):
             raise not_finite_error(self.plan, inputs, to_armature) from None
+
+    def measured(
+        self, inputs: SolveInput, result: SolveResult, turns: Sequence[Quat], rounding: float
+    ) -> tuple[Report, ...]:
+        """Return the report of the constraint, with what is measured of the pose as written.
+
+        With a partial influence, its state is that of the pose that the chain has at 1.
+        """
+        given, posed, measure = self._given, self._posed, self.plan.kind.measure
+        if measure is None or given is None or posed is None:
+            return result.reports
+        posture, settings = posed.posture, inputs.settings
+        written = Written(turns, posture.scales, posed.location, rounding)
+        spaces = inputs.world, self._to_armature
+        tolerance = settings.tolerance
+        error, is_on = measure(given, written, spaces, inputs.target, tolerance, inputs.motion)
+        state, message = posture.state, posed.report.message
+        if settings.influence == 1.0:
+            state = judged(state, is_on, posture.has_orientation_error)
+        if state != posture.state:
+            message = inputs.note if state == "REACHED" else message or MISSED
+        # Rounded to micrometres; anything below is noise.
+        return (Report(state, round(error, 6), posed.report.iterations_used, message),)
+
+    def beneath(
+        self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
+    ) -> tuple[Report, ...]:
+        """Return its report after a layer has posed some of its bones as well."""
+        inputs = None if self.last is None else cast(SolveInput, self.last.inputs)
+        return (moved_report(scene, self.plan, inputs, reports[0], moved_note(layer)),)
 
     @abstractmethod
     def solve_given(self, given: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
@@ -349,7 +388,7 @@ class ReachingChain(ChainUnit):
     def solve_given(self, given: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
         """Return the solved pose of the chain."""
         settings, start = inputs.settings, inputs.start
-        posture, error = pose_in_world(
+        posture, _ = pose_in_world(
             given,
             (inputs.world, to_armature),
             goal_of(inputs),
@@ -364,8 +403,7 @@ class ReachingChain(ChainUnit):
         message = inputs.note or ("" if start is None else start.note)
         if not message and posture.state != "REACHED":
             message = explanation(posture, self.plan.stretches, has_iterations(settings))
-        # Rounded to micrometres; anything below is noise.
-        report = Report(posture.state, round(error, 6), posture.iterations_used, message)
+        report = Report(posture.state, 0.0, posture.iterations_used, message)
         return ChainPose(posture, report)
 
 
@@ -391,6 +429,39 @@ class MovedChain(ChainUnit):
         if self.plan.note:
             posed.report = posed.report._replace(message=self.plan.note)
         return posed
+
+
+def moved_report(
+    scene: SolvedScene, chain: ChainPlan, inputs: SolveInput | None, report: Report, note: str
+) -> Report:
+    """Return the report of a chain whose tip a layer may have moved.
+
+    Args:
+        scene: The scene, with the result of the layer.
+        chain: The chain.
+        inputs: Its inputs; None if it is off.
+        report: Its report before that.
+        note: What to say if it has.
+    """
+    if inputs is None or not chain.kind.places_tip:
+        return report
+    frames = [scene.frame(chain.rig, bone) for bone in chain.bones]
+    tip = point_in(frames[-1], tip_of(chain, scene.poses[chain.rig.uid]))
+    target = point_in(chain.rig.from_world(inputs.world), inputs.target)
+    joints = [*[head for _, head in frames], tip]
+    error = round(dist(point_in(inputs.world, tip), inputs.target), 6)
+    is_on = is_on_target(joints, target, inputs.settings.tolerance, ROUNDED)
+    if is_on or report.state != "REACHED" or inputs.settings.influence < 1.0:
+        return report._replace(error=error)
+    return report._replace(state="OUT_OF_REACH", error=error, message=report.message or note)
+
+
+def moved_note(layer: Unit) -> str:
+    """Return what a constraint says whose tip a layer moves."""
+    return msg(
+        "Afterwards {layer} moves the tip: move this constraint below it in the list",
+        layer=layer.label,
+    )
 
 
 def placed(scene: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import bpy
@@ -110,9 +110,14 @@ class Runs:
             frame: The new frame; None if the frame did not change.
         """
         solved = SolvedScene(snapshot)
-        for unit in self.units_at(solved.time):
+        units, layers = self.units_at(solved.time), []
+        for unit in units:
             if unit.plan.rig.uid in snapshot.rigs:
                 self.solve_next(solved, unit, frame)
+                if unit.plan.is_layered:
+                    layers.append(unit)
+        for layer in layers:
+            _measure_beneath(solved, units, layer)
         return solved
 
     def units_at(self, time: float) -> list[Unit]:
@@ -172,9 +177,13 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
         result = unit.solve(solved, inputs)
         if result.locations:
             _refuse_far(result.locations)
-        fk = solved.poses[unit.plan.rig.uid].fk
+        if not result.bones:
+            return result
+        values, turns, rounding = channels_of(solved.poses[unit.plan.rig.uid].fk, result)
+        reports = unit.measured(inputs, result, turns, rounding)
         # Unlike `_replace`, this makes no dictionary.
-        return SolveResult(*result[:-1], channels_of(fk, result)) if result.bones else result
+        _, bones, rotations, _, scales, locations, lift, _ = result
+        return SolveResult(inputs, bones, rotations, reports, scales, locations, lift, values)
     except ProblemError as problem:
         return unit.unposed(Report("INVALID", message=str(problem)))
     except ReferenceError:
@@ -183,6 +192,17 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
         report_once(f"could not pose {unit.label}")
         solved.failed = {*solved.failed, *unit.dependent}
         return unit.unposed(Report("INVALID", message=INTERNAL_ERROR))
+
+
+def _measure_beneath(solved: SolvedScene, units: Sequence[Unit], layer: Unit) -> None:
+    """Measure the constraints again whose bones a layer has posed after them."""
+    pose, bones = solved.poses[layer.plan.rig.uid], set(layer.plan.bones)
+    if pose.now.is_at_rest or layer.last is None:
+        return
+    for unit in units[: units.index(layer)]:
+        reports = pose.reports.get(unit.plan.items)
+        if reports and unit.plan.rig is layer.plan.rig and not bones.isdisjoint(unit.plan.bones):
+            pose.reports[unit.plan.items] = unit.beneath(solved, reports, layer)
 
 
 def _refuse_failed(solved: SolvedScene, unit: UnitPlan) -> None:

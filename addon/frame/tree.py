@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from math import dist, isfinite
 from typing import NamedTuple, cast
@@ -18,17 +19,20 @@ from fabrik_solver import (
     Posture,
     Pull,
     RestBend,
+    is_on_target,
+    judged,
     point_in,
     pose_body,
     seen_from,
 )
+from fabrik_solver.core.vectors import Quat, Vec
 
 from ..blender.errors import ProblemError, listed
 from ..blender.messages import msg
 from ..plan.bend_side import bend_side
 from ..plan.chain_plan import ChainPlan, Report, StartPose
 from ..plan.registry import SOLVER_NAMES
-from ..plan.results import LIMITED, NOTHING, OFF, SolveResult, explanation
+from ..plan.results import LIMITED, MISSED, NOTHING, OFF, SolveResult, explanation
 from ..plan.tree_plan import TreePlan
 from ..plan.unit import Unit
 from .chain import (
@@ -36,6 +40,8 @@ from .chain import (
     SolveInput,
     goal_of,
     has_iterations,
+    moved_note,
+    moved_report,
     not_finite_error,
     orientation_of,
     stretch_of,
@@ -77,6 +83,7 @@ class TreeUnit(Unit):
         self._bits: tuple[object, ...] = ()
         self._stamp: tuple[int, int] | None = None
         self._body: tuple[object, BodyInput] | None = None  # After what it was made from.
+        self._posed: tuple[BodyInput, BodyPosture] | None = None
 
     @cached_property
     def _bends(self) -> list[Bends]:
@@ -110,7 +117,7 @@ class TreeUnit(Unit):
         bones = {bone for i in working for bone in tree.chains[i].bones}
         places = [place for place, bone in enumerate(tree.bones) if bone in bones]
         rotations = [number for place in places for number in posture.rotations[place]]
-        reports = tuple(_report(tree, i, inputs, posture) for i in range(len(tree.chains)))
+        reports = (Report("DISABLED"),) * len(tree.chains)
         scales = {
             bone: posture.scales[tree.bones.index(bone)]
             for i in working
@@ -121,13 +128,51 @@ class TreeUnit(Unit):
         posed = [tree.bones[place] for place in places]
         return SolveResult(inputs, posed, rotations, reports, scales, locations)
 
+    def measured(
+        self, inputs: TreeInput, result: SolveResult, turns: Sequence[Quat], rounding: float
+    ) -> tuple[Report, ...]:
+        """Return the reports of its chains, with what is measured of the pose as written."""
+        if self._posed is None:
+            return result.reports
+        tree, (body, posture) = self.plan, self._posed
+        written = BodyPosture(
+            [local.rotation for local in body.locals],
+            [local.scale for local in body.locals],
+            result.locations.get(tree.bones[0], body.locals[0].location),
+            posture.outcomes,
+        )
+        for bone, turn in zip(result.bones, turns, strict=True):
+            place = tree.bones.index(bone)
+            written.rotations[place] = turn
+            written.scales[place] = result.scales.get(bone, written.scales[place])
+        frames = body.frames(written)
+        reports: list[Report] = []
+        for i, member in enumerate(body.members):
+            joints = body.joints(member, frames)
+            reports.append(_report(tree, i, inputs, posture.outcomes[i], joints, rounding))
+        return tuple(reports)
+
+    def beneath(
+        self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
+    ) -> tuple[Report, ...]:
+        """Return the reports of its chains after a layer has posed some of its bones as well."""
+        if self.last is None:
+            return reports
+        inputs = cast(TreeInput, self.last.inputs)
+        # A note of one of them names the layer already, if it stands between them.
+        note = "" if any([chain.note for chain in self.plan.chains]) else moved_note(layer)
+        read = zip(self.plan.chains, inputs.chains, reports, strict=True)
+        return tuple([moved_report(scene, *chain, note) for chain in read])
+
     def _posture(self, pose: SolvedPose, inputs: TreeInput) -> BodyPosture:
         tree, start = self.plan, inputs.start
         try:
             given, pulls = self.given(pose, inputs)
             if start is not None and start.rotations:
                 given = given.started(start.rotations, start.location)
-            return pose_body(given, pulls)
+            posture = pose_body(given, pulls)
+            self._posed = given, posture
+            return posture
         except (ValueError, ArithmeticError):
             own = next(filter(None, inputs.chains))
             raise not_finite_error(tree.chains[0], own, tree.rig.from_world(own.world)) from None
@@ -246,28 +291,44 @@ def _pull_of(tree: TreePlan, chain: ChainPlan, inputs: SolveInput) -> Pull:
     )
 
 
-def _report(tree: TreePlan, i: int, inputs: TreeInput, posture: BodyPosture) -> Report:
-    own, outcome = inputs.chains[i], posture.outcomes[i]
+def _report(
+    tree: TreePlan,
+    i: int,
+    inputs: TreeInput,
+    outcome: MemberOutcome | None,
+    joints: Sequence[Vec],
+    rounding: float,
+) -> Report:
+    """Return the report of a chain, given its joints in the written pose, in armature space."""
+    own = inputs.chains[i]
     if own is None or outcome is None:
         return cast(Report, inputs.refused[i])
-    error = dist(point_in(own.world, outcome.tip), own.target)
+    error = dist(point_in(own.world, joints[-1]), own.target)
+    state: str = outcome.state
+    if own.settings.influence == 1.0:
+        target = point_in(tree.rig.from_world(own.world), own.target)
+        is_on = is_on_target(joints, target, own.settings.tolerance, rounding)
+        posture = outcome.posture
+        state = judged(outcome.state, is_on, posture is not None and posture.has_orientation_error)
     start = "" if inputs.start is None else inputs.start.note
-    message = own.note or start or _reason(tree, i, inputs, outcome)
-    return Report(outcome.state, round(error, 6), outcome.iterations_used, message)
+    message = own.note or start or _reason(tree, i, inputs, outcome, state)
+    return Report(state, round(error, 6), outcome.iterations_used, message)
 
 
-def _reason(tree: TreePlan, i: int, inputs: TreeInput, outcome: MemberOutcome) -> str:
+def _reason(tree: TreePlan, i: int, inputs: TreeInput, outcome: MemberOutcome, state: str) -> str:
     """Return why the tip of a chain is not on its target; empty if it is."""
-    if outcome.state == "REACHED":
+    if state == "REACHED":
         return ""
     posture, bones = outcome.posture, set(tree.chains[i].bones)
-    if outcome.state == "LIMITED":
+    if state == "LIMITED":
         return explanation(posture, False) if posture and posture.has_orientation_error else LIMITED
     others = [
         chain.name
         for chain, own in zip(tree.chains, inputs.chains, strict=True)
         if own is not None and chain is not tree.chains[i] and bones & set(chain.bones)
     ]
+    if not others and outcome.state == "REACHED":
+        return MISSED
     if not others and posture is not None:
         own = cast(SolveInput, inputs.chains[i])
         return explanation(posture, tree.chains[i].stretches, has_iterations(own.settings))

@@ -11,11 +11,15 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from fabrik_solver import ROUNDED, unit_rotations
+from fabrik_solver.core.vectors import Quat
+
 from ..blender.access import pose_bones, set_channel
 from ..blender.animated_values import Flushed, take_back
 from ..blender.curves import Curves, MutedCopy
 from ..blender.listeners import Listeners
 from ..blender.messages import store
+from ..blender.precision import UNIT
 from ..blender.rotation import (
     ALL_CHANNELS,
     LOCATION,
@@ -26,6 +30,7 @@ from ..blender.rotation import (
     channel_values,
     floats,
     gather,
+    quaternion,
     ranges_of,
 )
 from ..blender.skeleton import Skeleton, forget_bones
@@ -85,15 +90,23 @@ class PoseWriter:
         return bool(self.composed)
 
 
-def channels_of(fk: FkPose, result: SolveResult) -> list[tuple[int, array[float]]]:
+def channels_of(
+    fk: FkPose, result: SolveResult
+) -> tuple[list[tuple[int, array[float]]], list[Quat], float]:
     """Return a result as channel values (see `SolveResult.values`).
 
     They depend on nothing of the FK pose but what `FkPose.bits_of` the bones has.
+
+    Returns:
+        The values; the rotations that they represent, and the largest rounding error of these.
     """
     found: list[tuple[int, array[float]]] = []
+    turns: list[Quat] = []
+    rounding = ROUNDED
     if fk.has_only_quaternions:
         # Their signs are compatible with the FK pose already.
         numbers = array("f", result.rotations)
+        turns = unit_rotations(numbers)
         for first, last, place in ranges_of(result.bones):
             found.append((first * 4, numbers[place * 4 : (place + last - first) * 4]))
     else:
@@ -102,11 +115,14 @@ def channels_of(fk: FkPose, result: SolveResult) -> list[tuple[int, array[float]
             values = given = fk.numbers(bone)
             if (w, x, y, z) != fk.rotation(bone):  # An unchanged rotation keeps its values.
                 values = channel_values(fk.modes[bone], (w, x, y, z), given)
-            found.append((bone * 4, array("f", values)))
+            single = array("f", values)
+            found.append((bone * 4, single))
+            turns.append(quaternion(fk.modes[bone], single))
+            rounding = max(rounding, UNIT * sum(map(abs, single)))
     for kind, solved in ((LOCATION, result.locations), (SCALE, result.scales)):
         for bone, place in solved.items():
             found.append((fk.rig.slot(kind, bone) * 4, array("f", place)))
-    return found
+    return found, turns, rounding
 
 
 on_report = Listeners[[]]()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 import bpy
 from mathutils import Matrix
 
-from fabrik_solver import ChainInput, Frame, Local, Posture, RestBend
+from fabrik_solver import ChainInput, Frame, Local, Posture, RestBend, Written, measured_tip
 from fabrik_solver.core.vectors import (
     Mat3,
     Quat,
@@ -28,6 +28,11 @@ from ..settings.joint_limits import Joints
 from ..settings.properties import AnimatedSettings, FabrikConstraint, Item, settings
 
 T = TypeVar("T")
+
+Measure = Callable[
+    [ChainInput, Written, tuple[Frame, Frame], Vec, float, object], tuple[float, bool]
+]
+"""See `ChainKind.measure`."""
 
 
 class PlanView(Protocol):
@@ -208,6 +213,8 @@ class ChainKind:
         needs_target: Whether it requires a target.
         places_tip: Whether it moves the tip to a goal.
         doing: Status text while it works normally, where there is no goal.
+        measure: Returns how far a written pose misses its target in world space, and whether it
+            is on it, as `measured_tip` does; with what the motion has read. None if it has none.
         gaze: Returns the axis of the last bone that points at the target, for a look-at.
         mirrored: Returns the mirrored values of settings that differ, by name, and a note on what
             cannot be mirrored; given the constraint and the matrix between the tip bones' axes.
@@ -221,6 +228,7 @@ class ChainKind:
     needs_target: bool = True
     places_tip: bool = True
     doing: str = ""
+    measure: Measure | None = measured_tip
     gaze: Callable[[FabrikConstraint], Vec] | None = None
     mirrored: Callable[[FabrikConstraint, Matrix], tuple[dict[str, Any], str]] | None = None
     is_known_ahead: Callable[[FabrikConstraint], bool] = lambda _: False

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import degrees, dist
 from typing import NamedTuple
 
-from fabrik_solver import Posture
+from fabrik_solver import Posture, Solution
 from fabrik_solver.core.vectors import Vec
 
 from ..blender.messages import msg
@@ -54,14 +54,18 @@ def is_far(location: Vec) -> bool:
 
 OFF = msg("The constraint is disabled, or its influence is 0: enable it, and increase Influence")
 
+MISSED = msg(
+    "The solver missed its target: choose another Solver, and report this as a bug with the file"
+)
+
 LIMITED = msg("Joint limits keep the tip from the target: widen the limits, or move the target")
 
 
 def explanation(posture: Posture, stretches: bool, has_iterations: bool = True) -> str:
-    """Return why the tip is not on the target, and what to do about it.
+    """Return why the tip is not on the target in the written pose, and what to do about it.
 
     Args:
-        posture: The solved chain.
+        posture: The solved chain, with the state that its solver believes.
         stretches: Whether its bones may stretch.
         has_iterations: Whether more iterations bring its solver closer to the target.
     """
@@ -87,13 +91,19 @@ def explanation(posture: Posture, stretches: bool, has_iterations: bool = True) 
         return msg(
             "Softness holds the tip back near full extension: decrease it to reach the target"
         )
-    if solution.in_reach and not has_iterations:
-        return msg(
-            "Its bones are scaled non-uniformly and change length as they rotate: scale "
-            "them uniformly"
-        )
     if solution.in_reach:
-        return msg("Not converged: increase Iterations or Tolerance")
+        return _unconverged(solution, has_iterations)
     if is_beyond:
         return msg("The target is beyond the reach of the chain")
     return msg("The target is closer to the root than the chain can fold")
+
+
+def _unconverged(solution: Solution, has_iterations: bool) -> str:
+    """Return why a solver misses what is in reach of the chain."""
+    if has_iterations:
+        return msg("Not converged: increase Iterations or Tolerance")
+    if solution.chain.lengths is None:  # They are what they are in the FK pose.
+        return MISSED
+    return msg(
+        "Its bones are scaled non-uniformly and change length as they rotate: scale them uniformly"
+    )

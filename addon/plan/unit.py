@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fabrik_solver import ChainInput, Frame, Posture
+from fabrik_solver.core.vectors import Quat
 
 from ..blender.errors import listed
 from .chain_plan import Report, Snapshot, UnitPlan
@@ -47,6 +48,23 @@ class Unit(ABC):
         Raises:
             ProblemError: If there is none.
         """
+
+    def measured(
+        self, inputs: Any, result: SolveResult, turns: Sequence[Quat], rounding: float
+    ) -> tuple[Report, ...]:
+        """Return the reports of its constraints, with what is measured of the pose as written.
+
+        Args:
+            inputs: The inputs of the solution.
+            result: The solution that `solve` has just returned.
+            turns: The rotations of its bones as they are written.
+            rounding: The largest rounding error of these, in radians.
+        """
+        return result.reports
+
+    def beneath(self, scene: Any, reports: tuple[Report, ...], layer: Unit) -> tuple[Report, ...]:
+        """Return its reports after a layer has posed some of its bones as well."""
+        return reports
 
     def constraint(self, scene: Any, item: int) -> tuple[ChainInput, Posture, Frame]:
         """Solve one of its constraints; see `solving.solve_constraint`."""

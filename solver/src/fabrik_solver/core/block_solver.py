@@ -55,20 +55,24 @@ class Lever:
     Attributes:
         number: The index of the effector.
         effector: The effector.
+        last: The index of the highest bone on the way there that keeps its own orientation, so that
+            the bone only moves its head; below 0 if none does.
         motion: The matrix from the bone's rotation vector to the effector's velocity, times the
             pull and the bone's compliance: three columns of J.
         motion_left: The same for the rotations that active constraints leave.
     """
 
-    __slots__ = ("effector", "motion", "motion_left", "number")
+    __slots__ = ("effector", "last", "motion", "motion_left", "number")
     number: int
     effector: Effector
+    last: int
     motion: Mat3
     motion_left: Mat3
 
-    def __init__(self, number: int, effector: Effector) -> None:
+    def __init__(self, number: int, effector: Effector, last: int = -1) -> None:
         self.number = number
         self.effector = effector
+        self.last = last
         self.motion = ZEROS
         self.motion_left = ZEROS
 

@@ -309,6 +309,11 @@ class BodyInput:
             frames.append((axes, point_in(parent, head)))
         return frames
 
+    def joints(self, member: Member, frames: Sequence[Frame]) -> list[Vec]:
+        """Return the heads of the bones of a chain, and its tip, given the frames of all bones."""
+        tip = point_in(frames[member.bones[-1]], member.tip)
+        return [*[frames[i][1] for i in member.bones], tip]
+
     def chain(
         self,
         member: Member,
@@ -607,7 +612,7 @@ def _landed(
     starts: list[list[Quat]] = []
     if body.start is not None:
         rotations, location = body.start
-        starts.append([*rotations])
+        starts.append(linkage.of_joints(rotations))
         if root_weight > 0.0:
             linkage.root = _root_at(body, location)
     elif linkage.reach > 0.0:
@@ -617,12 +622,13 @@ def _landed(
     seeks = body.start is None
     if not starts or (seeks and any([limit is not None for limit in body.limits])):
         # Without limits there is one minimum, and another start would only cause jumps.
-        starts += [[bone.given for bone in constrained], [QUAT_IDENTITY] * len(constrained)]
+        starts += [[bone.joint for bone in constrained], [QUAT_IDENTITY] * len(constrained)]
     size = lightest * linkage.reach
     _, steps = solve_with_limits(
         linkage, starts, min(tolerance, EXACT) * size, tolerance * size, seeks
     )
-    posture.rotations = [quat_compatible(bone.rotation, bone.given) for bone in constrained]
+    pairs = zip(linkage.channels(), constrained, strict=True)
+    posture.rotations = [quat_compatible(rotation, bone.given) for rotation, bone in pairs]
     posture.location = _moved(body, linkage.root)
     return posture, steps
 

@@ -294,6 +294,22 @@ def inherited_axes(bone: Bone, parent: Mat3) -> tuple[Mat3, Vec]:
     return (squared(axes, keep_scale=True) if mode == "FIX_SHEAR" else axes), post_scale
 
 
+def carried_turn(bone: Bone, parent: Mat3) -> Quat:
+    """Return the local rotation with which a bone goes along with its posed parent.
+
+    Followed by the rotation of the joint, for which limits are, it gives that of the channels. It
+    is none for a bone that inherits rotation, or whose parent has zero scale. Blender's own IK
+    limits count from the posed parent, too, whatever is inherited.
+    """
+    if bone.inherit_rotation:
+        return QUAT_IDENTITY
+    _, y, z = mat_columns(parent)
+    turn = facing(mat_product(bone.parent_rest, bone.rest), (Y_AXIS, Z_AXIS), (y, z))
+    if turn is None:
+        return QUAT_IDENTITY
+    return quat_product(turn, quat_of(bone.rest))
+
+
 def _base_of_parent(mode: str, parent: Mat3) -> tuple[Mat3, Vec]:
     """Return the same for a bone that inherits rotation."""
     if mode in ("NONE", "AVERAGE"):

@@ -1,10 +1,11 @@
 """Solving with joint limits: damped least squares on the rotations, with active constraints."""
 
+from collections.abc import Sequence
 from math import acos, atan2, sqrt
 from typing import Final, final
 
 from .block_solver import Effector, Lever, System
-from .bones import Bone, Local, inherited_axes, turned_axes, turned_to
+from .bones import Bone, Local, carried_turn, inherited_axes, turned_axes, turned_to
 from .limits import Hinge, Limit
 from .vectors import (
     IDENTITY,
@@ -27,6 +28,7 @@ from .vectors import (
     quat_about,
     quat_exp,
     quat_inverse,
+    quat_matrix,
     quat_product,
     quat_unit,
     rotate,
@@ -61,7 +63,10 @@ class ConstrainedBone:
 
     Attributes:
         bone: The bone.
-        given: The FK pose's rotation.
+        given: The FK pose's rotation, in its channels.
+        joint: The same as the rotation of its joint, for which the limit is.
+        is_carried: Whether its joint turns with its parent although its channels do not (see
+            `carried_turn`). One that is fully stiff keeps its channels.
         scale: The FK pose's scale.
         parent: The index of its parent, less than its own; -1 of the first one.
         at: Its head in the space of the posed parent.
@@ -70,10 +75,10 @@ class ConstrainedBone:
         stiffness: Resistance to leaving the FK pose, from 0 to 1.
         compliance: The opposite, with bias, in this solve: 1 moves freely, 0 not at all.
         levers: The effectors that it carries, directly or not, in their order.
-        rotation: Its local rotation.
-        tried: The local rotation after the current iteration.
+        rotation: The rotation of its joint.
+        tried: The same after the current iteration.
         head: The position of its head.
-        axes: The inherited axes, in which the rotation acts.
+        axes: The joint's axes, in which the rotation acts.
         posed: Its posed axes, with the scale.
         turn: Its rotation vector of the current iteration.
         edges: The normals of its limit at its rotation (see `Limit.normals`).
@@ -92,6 +97,8 @@ class ConstrainedBone:
         "edges",
         "given",
         "head",
+        "is_carried",
+        "joint",
         "levers",
         "limit",
         "parent",
@@ -104,6 +111,8 @@ class ConstrainedBone:
     )
     bone: Bone
     given: Quat
+    joint: Quat
+    is_carried: bool
     scale: Vec
     parent: int
     at: Vec
@@ -134,6 +143,8 @@ class ConstrainedBone:
     ) -> None:
         self.bone = bone
         self.given = local.rotation
+        self.joint = local.rotation
+        self.is_carried = stiffness < 1.0 and not bone.inherit_rotation
         self.scale = local.scale
         self.parent = parent
         self.at = at
@@ -152,16 +163,39 @@ class ConstrainedBone:
         self.active = 0
         self.active_axes = []
 
+    def joint_axes(self, parent: Mat3) -> tuple[Mat3, Vec]:
+        """Return the axes in which its joint rotates, and the scale put on the result."""
+        axes, post_scale = inherited_axes(self.bone, parent)
+        if self.is_carried:
+            axes = mat_product(axes, quat_matrix(carried_turn(self.bone, parent)))
+        return axes, post_scale
+
+    def joint_of(self, rotation: Quat, parent: Mat3) -> Quat:
+        """Return the rotation of its joint, given that of its channels."""
+        if not self.is_carried:
+            return rotation
+        return quat_product(quat_inverse(carried_turn(self.bone, parent)), rotation)
+
+    def channel_of(self, rotation: Quat, parent: Mat3) -> Quat:
+        """Return the rotation of its channels, given that of its joint."""
+        if not self.is_carried:
+            return rotation
+        return quat_product(carried_turn(self.bone, parent), rotation)
+
+    def held(self, rotation: Quat, parent: Mat3) -> Quat:
+        """Return the rotation of its channels with that of its joint projected into the limit."""
+        return self.channel_of(self.allowed(self.joint_of(rotation, parent)), parent)
+
     def allowed(self, rotation: Quat) -> Quat:
-        """Project the rotation into the limit."""
+        """Project the rotation of the joint into the limit."""
         return rotation if self.limit is None else self.limit.nearest(rotation)
 
     def keeps(self, rotation: Quat) -> bool:
-        """Return whether the rotation is within the limit and the bone fully compliant."""
+        """Return whether the joint's rotation is within the limit and the bone fully compliant."""
         return self.compliance == 1.0 and self.is_within(rotation)
 
     def is_within(self, rotation: Quat) -> bool:
-        """Return whether the rotation is within the limit."""
+        """Return whether the joint's rotation is within the limit."""
         return abs(_cosine(rotation, self.allowed(rotation))) > 1.0 - KEPT
 
 
@@ -215,11 +249,15 @@ class Linkage:
         self.tried_root = root
         for bone in bones:
             bone.levers = []
-            bone.rotation = bone.given
+        given = self.of_joints([bone.given for bone in bones])
+        for bone, joint in zip(bones, given, strict=True):
+            bone.joint = bone.rotation = joint
         for number, effector in enumerate(effectors):
-            i = effector.bone
+            i, last = effector.bone, -1
             while i >= 0:
-                bones[i].levers.append(Lever(number, effector))
+                bones[i].levers.append(Lever(number, effector, last))
+                if not (bones[i].is_carried or bones[i].bone.inherit_rotation):
+                    last = i
                 i = bones[i].parent
         self.system = System(effectors)
         self.place()
@@ -244,10 +282,9 @@ class Linkage:
             if bone.parent >= 0:
                 parent = self.bones[bone.parent]
                 axes, head = parent.posed, add(parent.head, mat_apply(parent.posed, bone.at))
-            inherited, post_scale = inherited_axes(bone.bone, axes)
-            bone.axes = inherited
+            bone.axes, post_scale = bone.joint_axes(axes)
             bone.head = head
-            bone.posed = turned_axes(inherited, bone.rotation, bone.scale, post_scale)
+            bone.posed = turned_axes(bone.axes, bone.rotation, bone.scale, post_scale)
         missed = 0.0
         for effector in self.effectors:
             bone = self.bones[effector.bone]
@@ -257,9 +294,48 @@ class Linkage:
             missed += dot(gap, gap)
         return sqrt(missed)
 
+    def turn(self, rotations: Sequence[Quat]) -> None:
+        """Take the rotations of the joints."""
+        for bone, rotation in zip(self.bones, rotations, strict=True):
+            bone.rotation = rotation
+
     def rotations(self) -> list[Quat]:
-        """Return the rotations of the bones."""
+        """Return the rotations of the joints."""
         return [bone.rotation for bone in self.bones]
+
+    def of_joints(self, rotations: Sequence[Quat]) -> list[Quat]:
+        """Return the rotations of the joints, given those of the bones' channels."""
+        return of_joints(self.bones, self.parent, rotations)
+
+    def channels(self) -> list[Quat]:
+        """Return the rotations of the bones' channels that pose them as `place` did."""
+        channels: list[Quat] = []
+        for bone in self.bones:
+            axes = self.parent if bone.parent < 0 else self.bones[bone.parent].posed
+            channels.append(bone.channel_of(bone.rotation, axes))
+        return channels
+
+
+def of_joints(
+    bones: Sequence[ConstrainedBone], parent: Mat3, rotations: Sequence[Quat]
+) -> list[Quat]:
+    """Return the rotations of bones' joints, given those of their channels.
+
+    Args:
+        bones: Each after its parent.
+        parent: The axes of the first one's parent.
+        rotations: Of each bone.
+    """
+    if not any([bone.is_carried for bone in bones]):
+        return [*rotations]
+    posed: list[Mat3] = []
+    joints: list[Quat] = []
+    for bone, rotation in zip(bones, rotations, strict=True):
+        axes = parent if bone.parent < 0 else posed[bone.parent]
+        inherited, post_scale = inherited_axes(bone.bone, axes)
+        posed.append(turned_axes(inherited, rotation, bone.scale, post_scale))
+        joints.append(bone.joint_of(rotation, axes))
+    return joints
 
 
 def solve_with_limits(
@@ -276,7 +352,7 @@ def solve_with_limits(
 
     Args:
         linkage: Its rotations are set, and its root if that is free.
-        starts: Local rotations of all bones, the most promising ones first.
+        starts: Rotations of all joints, the most promising ones first.
         near_enough: The residual at which to stop.
         tolerance: The residual above which to try another start.
         seeks: Whether to try any start but the first.
@@ -301,7 +377,7 @@ def solve_with_limits(
                 rotation = starts[0][i]
             else:
                 rotation = bone.limit.inside(spread(start, i))
-            bone.rotation = bone.allowed(slerp(bone.given, rotation, bone.compliance))
+            bone.rotation = bone.allowed(slerp(bone.joint, rotation, bone.compliance))
         missed, made = _minimize(linkage, near_enough, STEPS, GAIN)
         steps += made
         if not best or missed < least:
@@ -309,12 +385,17 @@ def solve_with_limits(
             best, best_root = linkage.rotations(), linkage.root
         start += 1
     linkage.root = best_root
-    for i, bone in enumerate(bones):
-        bone.rotation = best[i]
+    linkage.turn(best)
     if least > tolerance:
         least, made = _minimize(linkage, near_enough, ALL_STEPS, LEAST_GAIN)
         steps += made
     return least, steps
+
+
+def land_from(linkage: Linkage, rotations: list[Quat], near_enough: float) -> tuple[float, int]:
+    """Land from rotations of the joints within their limits; see `solve_with_limits`."""
+    linkage.turn(rotations)
+    return _minimize(linkage, near_enough, STEPS, GAIN)
 
 
 def spread(start: int, index: int) -> Vec:
@@ -328,7 +409,7 @@ def spread(start: int, index: int) -> Vec:
 
 
 def follow(bones: list[ConstrainedBone], joints: list[Vec], parent: Mat3, turn: Quat) -> list[Quat]:
-    """Return the rotations that point a chain at solved joints as far as its limits allow.
+    """Return the joints' rotations that point a chain at solved places as far as limits allow.
 
     Args:
         bones: The chain, from the root on.
@@ -339,7 +420,7 @@ def follow(bones: list[ConstrainedBone], joints: list[Vec], parent: Mat3, turn: 
     axes = parent
     rotations: list[Quat] = []
     for i, bone in enumerate(bones):
-        inherited, post_scale = inherited_axes(bone.bone, axes)
+        inherited, post_scale = bone.joint_axes(axes)
         way = sub(joints[i + 1], joints[i])
         if i + 1 < len(bones):
             beyond = sub(joints[i + 2], joints[i + 1])
@@ -380,18 +461,18 @@ def pointed(
     rotation = swung(bone, inherited, way, turn)
     if isinstance(bone.limit, Hinge):
         if bone.parent < 0 or isinstance(bones[bone.parent].limit, Hinge):
-            rotation = bone.given
+            rotation = bone.joint
     elif child is not None and isinstance(child.limit, Hinge):
         onward = inverse_direction(inherited, beyond)
         rotation = _twisted(rotation, onward, bone, child, child.limit)
-    return bone.allowed(slerp(bone.given, rotation, bone.compliance))
+    return bone.allowed(slerp(bone.joint, rotation, bone.compliance))
 
 
 def swung(bone: ConstrainedBone, inherited: Mat3, way: Vec, turn: Quat) -> Quat:
     """Return the FK pose's rotation, turned and then swung to point the arm in a direction."""
-    start = rotate(bone.given, times(bone.arm, bone.scale))
+    start = rotate(bone.joint, times(bone.arm, bone.scale))
     swing = turned_to(inherited, start, way, mat_columns(inherited)[0], turn)
-    return quat_product(swing, bone.given)
+    return quat_product(swing, bone.joint)
 
 
 def _twisted(
@@ -492,7 +573,7 @@ def _step(linkage: Linkage, damping: float) -> float:
         bone.active_axes = []
         bone.edges = [] if bone.limit is None else bone.limit.normals(bone.rotation)
         bone.active = 0
-        _measure_motions(bone)
+        _measure_motions(bone, bones)
         _pulled(bone)
     for _ in range(ROUNDS):
         system.reset(damping)
@@ -519,14 +600,15 @@ def _step(linkage: Linkage, damping: float) -> float:
     return damping * sqrt(left)
 
 
-def _measure_motions(bone: ConstrainedBone) -> None:
+def _measure_motions(bone: ConstrainedBone, bones: list[ConstrainedBone]) -> None:
     """Set how the bone's rotation moves the effectors that it carries."""
     m0, m1, m2, m3, m4, m5, m6, m7, m8 = bone.axes
     back = mat_inverse(bone.axes)
     for lever in bone.levers:
         effector = lever.effector
-        # In the inherited axes, even if they are sheared.
-        x, y, z = mat_apply(back, sub(effector.place, bone.head))
+        end = effector.place if lever.last < 0 else bones[lever.last].head
+        # In the joint's axes, even if they are sheared.
+        x, y, z = mat_apply(back, sub(end, bone.head))
         factor = effector.pull * bone.compliance
         x *= factor
         y *= factor

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from .bend import eased, swivel_to, swivel_turn
 from .block_solver import Effector
-from .bones import inherited_axes, turned_to
+from .bones import turned_to
 from .chain import Goal, Point, Solution, State, in_space, measured
 from .frames import point_in
 from .joint import Joint
 from .landing import EXACT
-from .limit_solver import Linkage, follow, solve_with_limits
+from .limit_solver import Linkage, follow, land_from, of_joints, solve_with_limits
 from .posture import ChainInput, ChainLink, Posture, chain_frames, rotations_of
 from .segments import solve_segments
 from .vectors import (
@@ -76,8 +76,8 @@ def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance
 
 def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     """Return a solved pose brought into the joints' limits, the tip as near as these allow."""
-    solved = rotations_of(posture.numbers)
-    constrained = chain.constrained
+    constrained, parent = chain.constrained, chain.parent[0]
+    solved = of_joints(constrained, parent, rotations_of(posture.numbers))
     if chain.bias != 0.0:
         _bias(chain, posture.solution)
     if not chain.is_started and all([bone.keeps(solved[i]) for i, bone in enumerate(constrained)]):
@@ -87,25 +87,29 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     size = chain.chain.scale
     near_enough = min(tolerance, EXACT) * size
     effector = Effector(len(constrained) - 1, chain.links[-1].arm, target)
-    linkage = Linkage(constrained, [effector], chain.parent[0], joints[0])
+    linkage = Linkage(constrained, [effector], parent, joints[0])
+    begun = linkage.of_joints(chain.rotations)
     if chain.is_started:
-        starts = [_facing_pole(posture, chain, list(chain.rotations))]
+        starts = [_facing_pole(posture, chain, linkage, begun)]
     else:
-        followed = follow(constrained, joints, chain.parent[0], solution.turn)
-        starts = [followed, solved, list(chain.rotations), [QUAT_IDENTITY] * len(constrained)]
+        followed = follow(constrained, joints, parent, solution.turn)
+        starts = [followed, solved, begun, [QUAT_IDENTITY] * len(constrained)]
     missed, steps = solve_with_limits(
         linkage, starts, near_enough, tolerance * size, not chain.is_started
     )
-    rotations = [quat_compatible(bone.rotation, bone.given) for bone in constrained]
     first, goal = constrained[0], posture.goal
     # Turning the first bone about the way to the target is nothing to the joints after it.
     is_free = len(constrained) > 1 and first.limit is None and first.stiffness == 0.0
     if is_free and not chain.is_started and goal.pole is not None and not goal.is_hint:
-        rotations = _facing_pole(posture, chain, rotations)
+        facing = _facing_pole(posture, chain, linkage, linkage.rotations())
+        missed, more = land_from(linkage, facing, near_enough)  # No step, unless scale is uneven.
+        steps += more
+    pairs = zip(linkage.channels(), chain.rotations, strict=True)
+    rotations = [quat_compatible(rotation, before) for rotation, before in pairs]
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
-    state: State = posture.state  # With softness it may be out of reach all the same.
-    if missed > tolerance * size:
-        state = "LIMITED" if solution.in_reach else "OUT_OF_REACH"
+    state: State = "OUT_OF_REACH"  # With softness it may be so although it is where it aims.
+    if missed > tolerance * size and solution.in_reach:
+        state = "LIMITED"
     missed = distance_to(tip, posture.goal.target)
     if missed <= tolerance * size:
         state = "REACHED"
@@ -136,13 +140,16 @@ def _bias(chain: ChainInput, solution: Solution) -> None:
         )
 
 
-def _facing_pole(posture: Posture, chain: ChainInput, rotations: list[Quat]) -> list[Quat]:
-    """Return the rotations of a chain swivelled about root → target to face its pole."""
+def _facing_pole(
+    posture: Posture, chain: ChainInput, linkage: Linkage, rotations: list[Quat]
+) -> list[Quat]:
+    """Return the rotations of a chain's joints swivelled about root → target to face its pole."""
     solution, goal = posture.solution, posture.goal
     root, scale = solution.chain.root, solution.chain.scale
-    frames = chain_frames(chain, rotations)
-    places = [head for _, head in frames]
-    places.append(point_in(frames[-1], chain.links[-1].arm))
+    linkage.turn(rotations)
+    linkage.place()
+    places = [bone.head for bone in linkage.bones]
+    places.append(linkage.effectors[0].place)
     joints = [Joint(*measured(place, root, scale), size=0.0) for place in places]
     axis = unit(solution.aim)
     if axis is None or goal.pole is None:
@@ -151,8 +158,7 @@ def _facing_pole(posture: Posture, chain: ChainInput, rotations: list[Quat]) -> 
     pole = measured(goal.pole, root, scale)
     swivel = swivel_to(pole, bend, axis, goal.pole_angle, goal.pole_weight)
     turn = swivel_turn(axis, swivel)
-    inherited, _ = inherited_axes(chain.links[0].bone, chain.parent[0])
-    return [quat_product(quat_in_axes(inherited, turn), rotations[0]), *rotations[1:]]
+    return [quat_product(quat_in_axes(linkage.bones[0].axes, turn), rotations[0]), *rotations[1:]]
 
 
 def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, Vec, float]:

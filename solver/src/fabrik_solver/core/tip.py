@@ -349,7 +349,7 @@ def oriented(hand: ConstrainedBone, carrying: Mat3, tip: Tip) -> tuple[Quat, flo
     """
     wanted = _wanted(hand, carrying, tip)
     rotation = slerp(hand.given, wanted, hand.compliance) if hand.compliance < 1.0 else wanted
-    rotation = hand.allowed(rotation)
+    rotation = hand.held(rotation, carrying)
     return rotation, quat_angle(rotation, wanted)
 
 
@@ -391,5 +391,6 @@ def _settled(
     bones.append(_other(hand, rotations[-1], hand.scale, 1.0))
     effector = Effector(len(bones) - 1, hand.arm, in_space(target))
     linkage = Linkage(bones, [effector], limb.parent[0], limb.root)
-    missed, _ = solve_with_limits(linkage, [rotations], min(near, EXACT), near)
-    return missed, linkage.rotations()
+    starts = [linkage.of_joints(rotations)]
+    missed, _ = solve_with_limits(linkage, starts, min(near, EXACT), near)
+    return missed, linkage.channels()

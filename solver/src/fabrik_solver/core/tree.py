@@ -10,7 +10,7 @@ from math import cos, sin
 from typing import Final, final
 
 from .bend import STRAIGHT, bow, side_of
-from .bones import inherited_axes, turned_axes
+from .bones import turned_axes
 from .chain import Chain, measured
 from .joint import copied
 from .limit_solver import ConstrainedBone, Linkage, pointed
@@ -353,16 +353,16 @@ def fitted(turn: Quat, spread: Mat3, near_enough: float) -> Quat:
 
 
 def _followed(nodes: list[Node], linkage: Linkage) -> list[Quat]:
-    """Return the rotations that point the bones at the joints as far as their limits allow."""
+    """Return the joints' rotations that point the bones as far as their limits allow."""
     bones = linkage.bones
     axes: list[Mat3] = []
     rotations: list[Quat] = []
     for i, bone in enumerate(bones):
         node = nodes[i]
         parent = linkage.parent if bone.parent < 0 else axes[bone.parent]
-        inherited, post_scale = inherited_axes(bone.bone, parent)
+        inherited, post_scale = bone.joint_axes(parent)
         if not node.ends:
-            rotation = bone.given
+            rotation = bone.joint
         elif node.is_rigid:
             rotation = _fitted_bone(node, linkage, bone, inherited)
         else:
@@ -384,8 +384,8 @@ def _fitted_bone(node: Node, linkage: Linkage, bone: ConstrainedBone, inherited:
     points += [linkage.effectors[i].point for i in node.effectors]
     spread = ZEROS
     for point, end in zip(points, node.ends, strict=True):
-        arm = rotate(bone.given, times(point, bone.scale))
+        arm = rotate(bone.joint, times(point, bone.scale))
         way = inverse_apply(inherited, sub(end.at, node.head.at))
         spread = add_product(spread, arm, way)
     turn = fitted(QUAT_IDENTITY, spread, FITS)
-    return bone.allowed(quat_product(turn, bone.given))
+    return bone.allowed(quat_product(turn, bone.joint))

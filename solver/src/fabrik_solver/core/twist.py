@@ -5,7 +5,7 @@ from typing import Final
 
 from .bones import facing, inherited_axes, turned_axes
 from .frames import Frame, point_in
-from .limit_solver import ConstrainedBone
+from .limit_solver import ConstrainedBone, of_joints
 from .posture import ChainInput, chain_frames
 from .vectors import (
     Mat3,
@@ -74,7 +74,8 @@ def with_shared_twist(
 
 
 def _keeps(limb: ChainInput, rotations: list[Quat]) -> bool:
-    return all(bone.is_within(rotations[i]) for i, bone in enumerate(limb.constrained))
+    joints = of_joints(limb.constrained, limb.parent[0], rotations)
+    return all(bone.is_within(joints[i]) for i, bone in enumerate(limb.constrained))
 
 
 def _twist(limb: ChainInput, frames: list[Frame], hand: ConstrainedBone, wanted: Quat) -> float:

@@ -19,6 +19,7 @@ from ..core import (
     Placed,
     Posture,
     State,
+    Written,
     facing,
     inherited_axes,
     point_in,
@@ -324,6 +325,35 @@ def look_in_world(
     return posture, dist(point_in(world, posture.tip), target)
 
 
+def measured_gaze(
+    chain: ChainInput,
+    written: Written,
+    spaces: tuple[Frame, Frame],
+    target: Vec,
+    tolerance: float,
+    look: Look,
+) -> tuple[float, bool]:
+    """Return how far the gaze of a written chain is from its target, and whether it is on it.
+
+    Args:
+        chain: The bones and their FK pose.
+        written: What is written of them.
+        spaces: The armature's frame in world space, and its inverse.
+        target: The target in world space.
+        tolerance: See `pose_look`.
+        look: See `pose_look`.
+
+    Returns:
+        The distance in world space from the target to the point that the last bone looks at; and
+        whether it looks at the target.
+    """
+    gaze = _gaze(chain, _posed(chain, [])[-1].turned, look)
+    last = _posed(chain, written.rotations)[-1]
+    tip, missed = _gaze_point(last, gaze, point_in(spaces[1], target))
+    rounding = written.rounding * len(chain.links)
+    return dist(point_in(spaces[0], tip), target), missed <= tolerance + rounding
+
+
 def shares(chain: ChainInput, share: float) -> list[float]:
     """Return the cumulative shares of a rotation at each bone of a chain, root first.
 
@@ -405,7 +435,7 @@ def _turned(
             rotation = facing(bone.inherited, ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), goal_axes)
             if rotation is not None:
                 bone.rotation = rotation
-        bone.turn(bone.rotation if constrained is None else constrained.allowed(bone.rotation))
+        bone.turn(bone.rotation if constrained is None else constrained.held(bone.rotation, axes))
         bones.append(bone)
         axes, head = bone.axes, bone.tail
     return bones

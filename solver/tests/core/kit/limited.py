@@ -2,20 +2,26 @@
 
 import math
 import random
+from collections.abc import Sequence
 
 from strategies import random_direction, tip_of
 
 from fabrik_solver import WHOLE, Bone, ChainInput, Cone, Hinge, Limit, Local, chain_frames, point_in
 from fabrik_solver.core.vectors import (
+    Mat3,
     Quat,
     Vec,
+    across,
     cross,
     dot,
     length,
     mat_apply,
+    mat_columns,
+    mat_from_columns,
     quat_about,
     quat_exp,
     quat_matrix,
+    quat_of,
     quat_product,
     scaled,
     unit,
@@ -116,6 +122,36 @@ def limited(rng: random.Random, bones: int, kind: str) -> tuple[ChainInput, list
     limits = [random_limit(rng, kind) for _ in range(bones)]
     chain = ChainInput(*rig, tip_of(rig), WHOLE, None, limits)
     return chain, limits, tip_at(chain, [random_inside(rng, limit) for limit in limits])
+
+
+def carried(chain: ChainInput, i: int, parent: Mat3) -> Quat:
+    """The local rotation of a bone whose joint is unrotated, as Blender's IK sees joints."""
+    bone = chain.links[i].bone
+    if bone.inherit_rotation:
+        return (1.0, 0.0, 0.0, 0.0)
+    _, y, z = mat_columns(parent)
+    along, up = unit(y) or Y, unit(across(z, unit(y) or Y)) or Z
+    turn = quat_of(mat_from_columns(cross(along, up), along, up))
+    above, rest = quat_of(bone.parent_rest), quat_of(bone.rest)
+    return quat_product(undone(quat_product(above, rest)), quat_product(turn, rest))
+
+
+def joint_turns(chain: ChainInput, rotations: Sequence[Quat]) -> list[Quat]:
+    """The rotations of a chain's joints: each is that of a bone relative to its posed parent."""
+    axes = [chain.parent[0], *[frame[0] for frame in chain_frames(chain, rotations)]]
+    return [
+        quat_product(undone(carried(chain, i, axes[i])), rotation)
+        for i, rotation in enumerate(rotations)
+    ]
+
+
+def jointed(chain: ChainInput, turns: Sequence[Quat]) -> list[Quat]:
+    """The local rotations that give a chain's joints some rotations."""
+    rotations = list(turns)
+    for i in range(len(turns)):
+        parent = chain_frames(chain, rotations)[i - 1][0] if i else chain.parent[0]
+        rotations[i] = quat_product(carried(chain, i, parent), turns[i])
+    return rotations
 
 
 def tip_at(chain: ChainInput, rotations: list[Quat]) -> Vec:
