@@ -205,7 +205,7 @@ class HeldBone(PrePassBone):
         self.watched = [*dict.fromkeys((*holding, *self.channels_of()))]
 
     def groups(self) -> list[str]:
-        """Return the paths of its hold, and of the one with the records of all."""
+        """Return the path of its hold, and of the one with the records of all."""
         return [*dict.fromkeys((OWNER, owner_of(self.index)))]
 
     def needs(self) -> list[Point]:

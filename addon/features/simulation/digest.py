@@ -6,6 +6,7 @@ session, and linking. Names of data-blocks and bones and the order of constraint
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -20,7 +21,6 @@ from ...blender.skeleton import Point
 from ...plan import planner
 from ...plan.chain_plan import ChainPlan, UnitPart
 from ...plan.pre_pass import PrePassBone
-from ...settings.properties import settings
 from ...settings.values import values_of
 
 Source = bpy.types.Object | Point
@@ -124,11 +124,14 @@ class Digest:
     ) -> Iterator[_Node]:
         """Include what poses bones of an armature, unless it is what is simulated.
 
-        All legs on the ground pose the hip above them: whatever hangs on that depends on each.
+        All legs on the ground pose the hip above them: whatever hangs on that depends on each, but
+        their own feet, as walks and holds, are simulated from what none of their kind poses.
         """
-        paths = (*groups, *[f"{OWN}{chain.item}]" for chain in chains])
-        if ob == self._own[0] and self._own[1].startswith(paths):
-            return
+        if ob == self._own[0]:
+            path, kind = self._own[1], _kind_of(self._own[1])
+            is_own = path.startswith(tuple([f"{OWN}{chain.item}]" for chain in chains]))
+            if is_own or kind in map(_kind_of, groups):
+                return
         self.groups.setdefault(ob, set()).update(groups)
         items = self.items.setdefault(ob, set())
         for chain in [chain for chain in chains if chain.item not in items]:
@@ -263,6 +266,11 @@ def _poses(part: UnitPart, ob: bpy.types.Object, bones: set[str]) -> bool:
     """Return whether a part poses any of some bones of an armature."""
     names = part.rig.names
     return part.rig.object == ob and not bones.isdisjoint([names[bone] for bone in part.bones])
+
+
+def _kind_of(path: str) -> str:
+    """Return the path of settings without the numbers of items."""
+    return re.sub(r"\[\d+\]", "", path)
 
 
 def _node_at(point: Point) -> _Node:

@@ -222,7 +222,10 @@ def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list
         runs += armature_runs
         known = {run.armature for run in runs} | set(waiting)
         needed = {
-            other: None for run in armature_runs for other in run.needed().items if other not in known
+            other: None
+            for run in armature_runs
+            for other in run.needed().items
+            if other not in known
         }
         waiting += [other for other in needed if other.is_editable and _is_outdated(other)]
     return runs
