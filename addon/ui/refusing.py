@@ -24,6 +24,10 @@ DIALOG = 400
 """The width of dialogs, in pixels at a UI scale of 1."""
 
 
+GONE = msg("Cancelled: the data was removed while it was used")
+"""The report if data was undone or removed meanwhile, as by a handler of others."""
+
+
 class Refusing:
     """An operator whose button is grey while it cannot run, with the reason in its tooltip.
 
@@ -74,6 +78,8 @@ class Working(Refusing):
                 done = self.work(context)
         except ProblemError as problem:
             return self.fail(problem)
+        except ReferenceError:
+            return self.fail(ProblemError(GONE))
         return self.finish(done)
 
     def fail(self, problem: ProblemError) -> set[OperatorReturnItems]:

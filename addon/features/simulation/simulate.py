@@ -11,7 +11,7 @@ import bpy
 
 from ...blender.errors import ProblemError
 from ...blender.refusals import rest_problem
-from ...editing.playing import play, returning, staged
+from ...editing.playing import Needed, play, returning, staged
 from ...frame.solving import solve_armatures
 from ...plan import planner
 from ...settings.muting import muting
@@ -98,13 +98,14 @@ def simulate(
     needed = {ob for run in runs for ob in _objects(run.one)}
     with returning(scene, layer, in_any_case=True), staged(layer, objects, needed):
         before = [history.stored(run.armature, run.one.owner) for run in runs]
+        there = Needed()
         try:
             yield from _passes(scene, layer, runs)
             failed = [reason for run in runs for reason in run.refused]
             if len(failed) == len(runs):
                 raise ProblemError(failed[0])
         except BaseException:
-            for run, stored in zip(runs, before, strict=True):
+            for run, stored in zip(runs, before, strict=True) if there.are_there() else ():
                 history.store(run.armature, run.one.owner, stored)
             raise
     refused += failed
