@@ -11,6 +11,7 @@ import bpy
 from ..blender.errors import ProblemError
 from ..blender.messages import msg, shown
 from ..editing.playing import finish
+from ..editing.transaction import all_or_nothing
 from .refusing import GONE
 from .reporting import say
 
@@ -67,7 +68,8 @@ class ProgressOperator:
         manager = context.window_manager
         manager.progress_begin(0, 100)
         try:
-            done = finish(work, lambda share: manager.progress_update(int(100.0 * share)))
+            with all_or_nothing():
+                done = finish(work, lambda share: manager.progress_update(int(100.0 * share)))
             return self.finished(done)
         except ReferenceError:  # A handler of others removed the data.
             return self.refuse(self.gone)
