@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 import bpy
 from mathutils import Matrix
 
-from ..blender import animated_values, animation, data_blocks
+from ..blender import animated_values, animation, data_blocks, dependency_driver
 from ..blender.access import is_there, pose_bones
 from ..blender.errors import interrupts
 from ..plan import planner
@@ -91,13 +91,13 @@ class _Animated(NamedTuple):
         action: Its action.
         slot: The handle of that one's slot.
         copy: A copy of the action; None if it cannot be edited.
-        drivers: Its drivers, by path and index, and whether they are muted.
+        drivers: An object that keeps copies of its drivers; None if it has none of its own.
     """
 
     action: bpy.types.Action | None
     slot: int
     copy: bpy.types.Action | None
-    drivers: dict[tuple[str, int], bool]
+    drivers: bpy.types.Object | None
 
 
 class _Before:
@@ -113,7 +113,8 @@ class _Before:
         self._known: dict[str, set[int]] = {}
         self._bones: dict[bpy.types.Armature, bpy.types.Armature] = {}
         self._copies: dict[bpy.types.Action, bpy.types.Action] = {}
-        self._values: list[tuple[bpy.types.Object, animated_values.Values]] = []
+        self._keepers: list[bpy.types.Object] = []
+        self._is_taken = False
 
     def take(self) -> None:
         """Take down what operators change."""
@@ -124,7 +125,7 @@ class _Before:
         self._active = layer.objects.active
         self._mode = "OBJECT" if self._active is None else self._active.mode
         self._selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
-        groups = [self._scene.collection, *bpy.data.collections]
+        groups = [self._scene.collection, *(one for one in bpy.data.collections if one.is_editable)]
         self._groups = [(group, [*group.objects]) for group in groups]
         objects = [ob for ob in layer.objects if ob.is_editable]
         self._objects = [(ob, _taken(ob, OBJECT)) for ob in objects]
@@ -134,15 +135,26 @@ class _Before:
         rigs = [ob for ob in objects if ob.pose is not None]
         self._settings = [(ob, _group(settings(ob))) for ob in rigs]
         self._posed = [(ob, [_bone(bone) for bone in pose_bones(ob)]) for ob in rigs]
+        self._is_taken = True
 
     def _animation(self, ob: bpy.types.Object) -> _Animated:
         data: Any = ob.animation_data
         action = data.action
         if action is not None and action.is_editable and action not in self._copies:
             self._copies[action] = action.copy()
-        drivers = {(one.data_path, one.array_index): one.mute for one in data.drivers}
         slot = getattr(data, "action_slot_handle", 0)
-        return _Animated(action, slot, self._copies.get(action), drivers)
+        return _Animated(action, slot, self._copies.get(action), self._kept_drivers(ob))
+
+    def _kept_drivers(self, ob: bpy.types.Object) -> bpy.types.Object | None:
+        drivers = _drivers_of(ob)
+        if not drivers:
+            return None
+        keeper = bpy.data.objects.new(ob.name, None)
+        self._keepers.append(keeper)
+        for driver in drivers:
+            data: Any = keeper.animation_data or keeper.animation_data_create()
+            data.drivers.from_existing(src_driver=driver)
+        return keeper
 
     def keep_bones(self, data: bpy.types.Armature) -> None:
         """Keep the bones of armature data as they are."""
@@ -151,8 +163,8 @@ class _Before:
 
     def finish(self) -> None:
         """Remove what has to go, and the copies."""
-        bpy.data.batch_remove([*self._copies.values(), *self._bones.values()])
-        self._copies, self._bones = {}, {}
+        bpy.data.batch_remove([*self._copies.values(), *self._bones.values(), *self._keepers])
+        self._copies, self._bones, self._keepers = {}, {}, []
         while self.removals:
             with suppress(ReferenceError):
                 self.removals[0]()
@@ -160,26 +172,17 @@ class _Before:
 
     def give_back(self) -> None:
         """Take back what was changed since."""
-        if len(self._known) < len(KINDS) or not hasattr(self, "_posed"):
+        if not self._is_taken:
             self._remove_new()
             return
-        if bpy.context.mode.startswith("EDIT"):
+        if (bpy.context.mode or "").startswith("EDIT"):
             bpy.ops.object.mode_set(mode="OBJECT")
+        self._give_animation_back()
         for data, copy in self._bones.items():
-            _replace(data, copy)
-        for ob, animated in self._animated:
-            if is_there(ob):
-                _give_animation_back(ob, animated)
-        for action, copy in self._copies.items():
-            if is_there(action) and not _is_same(action, copy):
-                _replace(action, copy)
-        for ob in filter(is_there, self._still):
-            if ob.animation_data is not None:
-                ob.animation_data_clear()
-        for group, objects in self._groups:
-            for ob in (
-                set(filter(is_there, objects)) - set(group.objects) if is_there(group) else ()
-            ):
+            if _bones_of(data) != _bones_of(copy):
+                _replace(data, copy)
+        for group, objects in self._there(self._groups):
+            for ob in set(filter(is_there, objects)) - set(group.objects):
                 group.objects.link(ob)
         for ob, state in self._there(self._objects):
             _give(ob, state)
@@ -187,6 +190,17 @@ class _Before:
             _give_group(settings(ob), state)
         self._remove_new()
         self._show()
+
+    def _give_animation_back(self) -> None:
+        """Give actions and drivers back."""
+        for ob, animated in self._there(self._animated):
+            _give_animation_back(ob, animated)
+        for action, copy in self._copies.items():
+            if is_there(action) and _content(action) != _content(copy):
+                _replace(action, copy)
+        for ob in filter(is_there, self._still):
+            if ob.animation_data is not None and (ob.animation_data.action or _drivers_of(ob)):
+                ob.animation_data_clear()
 
     def _show(self) -> None:
         """Give frame, mode, selection and pose back, and let Blender show them."""
@@ -202,7 +216,8 @@ class _Before:
                 if (bone := pose_bones(ob).get(state["name"])) is not None:
                     _give_bone(bone, state)
         for ob in layer.objects:
-            ob.select_set(ob in self._selected, view_layer=layer)
+            if ob.select_get(view_layer=layer) != (ob in self._selected):
+                ob.select_set(ob in self._selected, view_layer=layer)
         if self._active is None or is_there(self._active):
             layer.objects.active = self._active
             if self._active is not None and self._active.mode != self._mode:
@@ -243,12 +258,33 @@ def _replace(old: Any, copy: Any) -> None:
     copy.name, copy.use_fake_user = name, is_kept
 
 
-def _is_same(action: bpy.types.Action, copy: bpy.types.Action) -> bool:
-    """Return whether the F-curves of an action are still those of its copy."""
-    return _content(action) == _content(copy)
+def _bones_of(data: bpy.types.Armature) -> list[object]:
+    """Return what Edit Mode sets of bones, and their collections."""
+    groups = [(group.name, sorted(group.bones.keys())) for group in data.collections_all]
+    bones = [
+        (
+            *(bone.name, bone.parent and bone.parent.name, bone.length, bone.matrix_local.copy()),
+            *(bone.use_connect, bone.use_deform, bone.inherit_scale),
+        )
+        for bone in data.bones
+    ]
+    return [*groups, *bones]
+
+
+def _drivers_of(ob: bpy.types.Object) -> list[Any]:
+    """Return the drivers of an object but the one that declares what it depends on."""
+    drivers: Any = ob.animation_data.drivers if ob.animation_data else ()
+    return [one for one in drivers if one.data_path != dependency_driver.PATH]
+
+
+def _driver_content(ob: bpy.types.Object | None) -> list[object]:
+    drivers = [] if ob is None else _drivers_of(ob)
+    places = [(one.data_path, one.array_index, one.mute) for one in drivers]
+    return [*zip(places, [data_blocks.driver_content(one.driver) for one in drivers], strict=True)]
 
 
 def _content(action: Any) -> list[object]:
+    """Return the F-curves of an action."""
     slots = getattr(action, "slots", [None])
     return [
         (curve.data_path, curve.lock, data_blocks.curve_digest(curve))
@@ -263,12 +299,11 @@ def _give_animation_back(ob: bpy.types.Object, before: _Animated) -> None:
     slot = getattr(data, "action_slot_handle", 0)
     if data.action != before.action or slot != before.slot:
         animation.use_action(ob, before.action, before.slot)
-    for driver in list(data.drivers):
-        place = driver.data_path, driver.array_index
-        if place in before.drivers:
-            driver.mute = before.drivers[place]
-        else:
+    if _driver_content(ob) != _driver_content(before.drivers):
+        for driver in _drivers_of(ob):
             data.drivers.remove(driver)
+        for driver in [] if before.drivers is None else _drivers_of(before.drivers):
+            data.drivers.from_existing(src_driver=driver)
 
 
 def _taken(owner: Any, names: Sequence[str]) -> State:
