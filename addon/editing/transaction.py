@@ -70,7 +70,7 @@ def all_or_nothing() -> Iterator[None]:
         _now.clear()
 
 
-def at_the_end(remove: Callable[[], None]) -> None:
+def at_the_end(remove: Callable[[], object]) -> None:
     """Remove data for good once the operator that runs has succeeded; at once if none does."""
     if _now:
         _now[0].removals.append(remove)
@@ -109,7 +109,7 @@ class _Before:
 
     def __init__(self) -> None:
         """Take nothing down yet."""
-        self.removals: list[Callable[[], None]] = []
+        self.removals: list[Callable[[], object]] = []
         self._known: dict[str, set[int]] = {}
         self._bones: dict[bpy.types.Armature, bpy.types.Armature] = {}
         self._copies: dict[bpy.types.Action, bpy.types.Action] = {}
@@ -143,7 +143,8 @@ class _Before:
         if action is not None and action.is_editable and action not in self._copies:
             self._copies[action] = action.copy()
         slot = getattr(data, "action_slot_handle", 0)
-        return _Animated(action, slot, self._copies.get(action), self._kept_drivers(ob))
+        copy = None if action is None else self._copies.get(action)
+        return _Animated(action, slot, copy, self._kept_drivers(ob))
 
     def _kept_drivers(self, ob: bpy.types.Object) -> bpy.types.Object | None:
         drivers = _drivers_of(ob)
@@ -159,7 +160,7 @@ class _Before:
     def keep_bones(self, data: bpy.types.Armature) -> None:
         """Keep the bones of armature data as they are."""
         if data.session_uid in self._known["armatures"] and data not in self._bones:
-            self._bones[data] = data.copy()
+            self._bones[data] = cast(bpy.types.Armature, data.copy())
 
     def finish(self) -> None:
         """Remove what has to go, and the copies."""
@@ -225,7 +226,7 @@ class _Before:
         planner.discard()
         layer.update()
 
-    def _there(self, pairs: Iterable[tuple[bpy.types.Object, Any]]) -> Iterator[tuple[Any, Any]]:
+    def _there(self, pairs: Iterable[tuple[bpy.types.ID, Any]]) -> Iterator[tuple[Any, Any]]:
         """Yield those pairs whose objects exist."""
         yield from (pair for pair in pairs if is_there(pair[0]))
 
