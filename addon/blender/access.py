@@ -20,6 +20,14 @@ def quarter_second(rate: float) -> int:
     return max(1, round(0.25 * rate))
 
 
+def is_there(block: bpy.types.ID) -> bool:
+    """Return whether a data-block was not removed."""
+    try:
+        return bool(block.session_uid)
+    except ReferenceError:
+        return False
+
+
 def pose_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[Any]:
     """Return the pose bones of an armature object that has a pose."""
     untyped: Any = armature  # Unlike `cast`, this costs nothing at each of many calls.

@@ -82,6 +82,20 @@ def contained(failure: str) -> Iterator[None]:
         report_once(failure)
 
 
+_interrupted = [0]
+"""How often a handler was interrupted: Blender prints that and goes on."""
+
+
+def note_interrupt() -> None:
+    """Note that a handler was interrupted."""
+    _interrupted[0] += 1
+
+
+def interrupts() -> int:
+    """Return how often handlers were interrupted."""
+    return _interrupted[0]
+
+
 def forget_reported() -> None:
     """Report errors again that were already printed."""
     _reported.clear()

@@ -24,6 +24,7 @@ from .girth import skins_of
 from .lifting import set_down
 from .placing import link_beside
 from .playing import Shown, updated
+from .transaction import at_the_end, keep_bones
 
 COLLECTION = "IK Controls"
 """The bone collection of control bones."""
@@ -92,6 +93,7 @@ def edit_mode(armature: bpy.types.Object) -> Iterator[Any]:
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
     active = layer.objects.active
     mode = "OBJECT" if active is None else active.mode
+    keep_bones(armature)
     hidden = [Shown(ob, layer) for ob in dict.fromkeys((armature, active or armature))]
     for one in hidden:
         one.show()
@@ -274,8 +276,7 @@ def remove_empty_action(ob: bpy.types.Object) -> None:
     slots = getattr(action, "slots", [None])
     if not any(list(curves) for slot in slots for curves in animation.curve_lists(action, slot)):
         data.action = None
-        if not action.users:
-            bpy.data.actions.remove(action)
+        at_the_end(lambda: action.users or bpy.data.actions.remove(action))
 
 
 def new_shape(armature: bpy.types.Object, display: str) -> bpy.types.Object:

@@ -35,7 +35,8 @@ from .known_limbs import Limb
 from .lifting import set_down
 from .placing import new_empty
 from .playing import updated
-from .switching import SwitchState, action_restored_on_error, limbs_to_fk, restore_switch
+from .switching import SwitchState, limbs_to_fk, restore_switch
+from .transaction import all_or_nothing
 
 SAME_PLACE: Final = 1e-3
 SAME_TURN: Final = 1e-2
@@ -93,7 +94,7 @@ def add_limbs(
         refuse_uneditable(armature)
     switched: list[SwitchState] = []
     generated = [limb for limb in limbs if limb.switch]
-    with action_restored_on_error(armature) if generated else nullcontext():
+    with all_or_nothing() if generated else nullcontext():
         try:
             switched += limbs_to_fk(armature, generated, keeps_animation=True)
             for limb in limbs:

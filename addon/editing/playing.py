@@ -9,9 +9,10 @@ from typing import TypeVar, cast
 import bpy
 
 from ..blender import animated_values, animation
-from ..blender.access import pose_bones
+from ..blender.access import is_there, pose_bones
 from ..blender.rotation import AXIS_ANGLE, LOCATION, QUATERNION, SCALE, channel_of, floats
 from ..plan import planner
+from ..settings.properties import LISTS, settings
 
 CHEAP = {"EMPTY", "CAMERA", "LIGHT", "LIGHT_PROBE", "SPEAKER"}
 """Types of objects whose evaluation costs next to nothing."""
@@ -40,13 +41,40 @@ def play(
 
     Yields:
         The progress from 0 to 1, after each frame.
+
+    Raises:
+        ReferenceError: If a handler removes what the constraints need.
     """
     results: list[T] = []
+    needed = Needed()
     for frame in frames:
         scene.frame_set(int(frame // 1), subframe=frame % 1)
+        if not needed.are_there():
+            raise ReferenceError("what is played for was removed meanwhile")
         results.append(look(frame))
         yield len(results) / len(frames)
     return results
+
+
+class Needed:
+    """The objects and lists that the constraints of the file need."""
+
+    def __init__(self) -> None:
+        """Take them as they are."""
+        plan = planner.current()
+        self._objects = plan.examined
+        self._lists = [(rig.object, _lengths(rig.object)) for rig in plan.rigs.values()]
+
+    def are_there(self) -> bool:
+        """Return whether nothing of them was removed: handlers of others may do so."""
+        return all([is_there(ob) for ob in self._objects]) and all(
+            [is_there(ob) and _lengths(ob) == lengths for ob, lengths in self._lists]
+        )
+
+
+def _lengths(armature: bpy.types.Object) -> list[int]:
+    fabrik = settings(armature)
+    return [len(getattr(fabrik, name)) for name in ("constraints", *LISTS)]
 
 
 def frame_of(scene: bpy.types.Scene, time: float) -> float:
@@ -117,8 +145,10 @@ class Shown:
             self._is_linked = True
 
     def give_back(self) -> None:
-        """Restore how it was."""
+        """Restore how it was, unless it was removed."""
         ob = self._object
+        if not is_there(ob):
+            return
         if ob.hide_viewport != self._is_disabled:
             ob.hide_viewport = self._is_disabled
         if ob.hide_get(view_layer=self._layer) != self._is_hidden:
@@ -156,11 +186,11 @@ class _Stage:
     def give_back(self) -> None:
         """Restore visibility and selection."""
         layer = self._layer
-        for ob in self._costly:
+        for ob in filter(is_there, self._costly):
             ob.hide_viewport = False
         for one in self._shown:
             one.give_back()
-        for ob in self._selected:
+        for ob in filter(is_there, self._selected):
             if not ob.select_get(view_layer=layer):
                 ob.select_set(True, view_layer=layer)
 
@@ -210,6 +240,8 @@ class _FkPose:
         }
 
     def restore(self) -> None:
+        if not is_there(self._armature):
+            return
         for name, column in self._columns.items():
             pose_bones(self._armature).foreach_set(name, column)
         self._armature.update_tag()
@@ -235,7 +267,7 @@ def returning(
 
     def give_back() -> None:
         scene.frame_set(frame, subframe=subframe)
-        for ob, values in unkeyed:
+        for ob, values in [(ob, values) for ob, values in unkeyed if is_there(ob)]:
             animated_values.restore(ob, values)
         for one in posed:
             one.restore()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import Any, Final, NamedTuple, cast
 
 import bpy
@@ -236,28 +236,3 @@ def _key(bone: Any, channel: str, frames: Sequence[float], rows: Sequence[Sequen
     has_keys = animation.active_curves(bone.id_data, bone.path_from_id(channel))
     if has_keys or any(max(column) - min(column) > ROUNDED for column in columns):
         set_keys(bone, channel, frames, columns)
-
-
-@contextmanager
-def action_restored_on_error(armature: bpy.types.Object) -> Iterator[None]:
-    """Give an armature its action back as it was if the block fails."""
-    data: Any = armature.animation_data
-    action = data.action if data is not None else None
-    copy = action.copy() if action is not None and action.is_editable else None
-    try:
-        yield
-    except BaseException:
-        if action is not None and copy is not None:
-            name, is_kept = action.name, action.use_fake_user
-            action.user_remap(copy)
-            bpy.data.actions.remove(action)
-            copy.name, copy.use_fake_user = name, is_kept
-        elif action is None and armature.animation_data is not None:
-            made = armature.animation_data.action
-            if data is None:
-                armature.animation_data_clear()
-            if made is not None:
-                bpy.data.actions.remove(made)
-        raise
-    if copy is not None:
-        bpy.data.actions.remove(copy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from typing import Any, cast
 
 import bpy
@@ -14,6 +15,7 @@ from ..settings.properties import is_control, settings
 from . import constraints as editing
 from .controls import remove_bones, remove_empty_action
 from .ends import added_end
+from .transaction import at_the_end
 from .uses import Control, used_ones
 
 AFTER_REMOVAL: list[Callable[[bpy.types.Object], None]] = []
@@ -98,12 +100,22 @@ def _remove_bones(holder: bpy.types.Object, names: Collection[str]) -> None:
         remove_bones(holder, names)
         remove_empty_action(holder)
     for shape in filter(None, shapes):
-        if shape.type == "EMPTY" and not shape.users:
-            bpy.data.objects.remove(shape)
+        at_the_end(partial(_remove_shape, shape))
+
+
+def _remove_shape(shape: bpy.types.Object) -> None:
+    if shape.type == "EMPTY" and not shape.users:
+        bpy.data.objects.remove(shape)
 
 
 def remove_object(ob: bpy.types.Object) -> None:
     """Remove an object with its armature data and its actions, unless others use them."""
+    for group in ob.users_collection:
+        group.objects.unlink(ob)
+    at_the_end(lambda: _remove(ob))
+
+
+def _remove(ob: bpy.types.Object) -> None:
     data, used = ob.data, set(actions(ob))
     bpy.data.objects.remove(ob)
     if isinstance(data, bpy.types.Armature) and not data.users:

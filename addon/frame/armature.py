@@ -314,7 +314,8 @@ class FkReader:
         overrides = influence_overrides(self.rig.uid)
         if overrides:
             enabled, influences = map(settings_form().names.index, ("enabled", "influence"))
-            for i, override in overrides.items():
+            counting = range(len(columns[enabled]))  # A script may have removed constraints.
+            for i, override in [(i, one) for i, one in overrides.items() if i in counting]:
                 if override.enabled is not None:
                     columns[enabled][i] = override.enabled
                 columns[influences][i] = override.influence

@@ -17,7 +17,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..blender import animation
-from ..blender.errors import forget_reported, report_once
+from ..blender.errors import forget_reported, note_interrupt, report_once
 from ..blender.listeners import on_invalidate, on_load
 from ..blender.session import part
 from ..blender.skeleton import forget_bones, have_hidden_bones_changed, rebuild_poses
@@ -99,6 +99,9 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
             before_evaluation(runs, events.early, coming)
     except ReferenceError:
         _give_up()  # Something was removed without notice.
+    except KeyboardInterrupt:
+        _interrupt()
+        raise
     except Exception:
         report_once("could not pose the armatures")
         _give_up()
@@ -163,6 +166,12 @@ def _give_up() -> None:
         report_once("could not give the armatures their FK pose back")
 
 
+def _interrupt() -> None:
+    """Give the FK pose back, and let the operator that evaluates know: Blender does not tell it."""
+    note_interrupt()
+    _give_up()
+
+
 def _take_ends(*names: str) -> None:
     """Make ours the first and last handlers of events, which must not be running.
 
@@ -189,6 +198,9 @@ def _restore(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     try:
         is_played = is_frame_change and not is_foreign(depsgraph)
         overwritten.restore(has_new_relations(depsgraph), is_played)
+    except KeyboardInterrupt:
+        _interrupt()
+        raise
     except Exception:
         report_once("could not give the armatures their FK pose back")
 
@@ -213,6 +225,9 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
             # Something was removed without notice, because it was not evaluated anywhere.
             _give_up()
             _follow(events, depsgraph, is_frame_change, is_rebuilt)
+    except KeyboardInterrupt:
+        _interrupt()
+        raise
     except Exception:
         report_once("could not pose the armatures")
         _give_up()

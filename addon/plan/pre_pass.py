@@ -76,6 +76,10 @@ class PrePassBone(UnitPart, ABC):
         """Return the points that it needs in each of its states."""
         return self.states
 
+    def groups(self) -> Sequence[str]:
+        """Return the paths of the settings besides its chains that pose it, from the armature."""
+        return ()
+
     @abstractmethod
     def needs(self) -> list[Point]:
         """Return the points whose transforms must be final before it is solved."""

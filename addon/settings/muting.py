@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import bpy
 
-from ..blender.access import session_uid
+from ..blender.access import is_there, session_uid
 
 
 class Override(NamedTuple):
@@ -72,4 +72,5 @@ def _override(armature: bpy.types.Object, overrides: dict[int, Override]) -> Ite
             del _overrides[uid]
         else:
             _overrides[uid] = before
-        armature.update_tag()
+        if is_there(armature):
+            armature.update_tag()

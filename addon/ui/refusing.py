@@ -12,6 +12,7 @@ from ..blender.errors import ChoiceError, ProblemError
 from ..blender.messages import msg, shown
 from ..blender.refusals import linked_problem, rest_problem, tweak_problem
 from ..editing import constraints as editing
+from ..editing.transaction import all_or_nothing
 from .following import shown_armature
 from .layout import draw_sentence
 from .reporting import say
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 DIALOG = 400
 """The width of dialogs, in pixels at a UI scale of 1."""
+
+
+GONE = msg("Cancelled: the data was removed while it was used")
+"""The report if data was undone or removed meanwhile, as by a handler of others."""
 
 
 class Refusing:
@@ -70,10 +75,12 @@ class Working(Refusing):
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Do the work, and report the result."""
         try:
-            with recognizing_once():
+            with recognizing_once(), all_or_nothing():
                 done = self.work(context)
         except ProblemError as problem:
             return self.fail(problem)
+        except ReferenceError:
+            return self.fail(ProblemError(GONE))
         return self.finish(done)
 
     def fail(self, problem: ProblemError) -> set[OperatorReturnItems]:
@@ -105,7 +112,7 @@ class Asking(Working):
     ) -> set[OperatorReturnItems]:
         """Do the work, or open the dialog."""
         try:
-            with recognizing_once():
+            with recognizing_once(), all_or_nothing():
                 done = self.work(context)
         except ChoiceError as error:
             self.problem = str(error)

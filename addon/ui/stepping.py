@@ -11,6 +11,8 @@ import bpy
 from ..blender.errors import ProblemError
 from ..blender.messages import msg, shown
 from ..editing.playing import finish
+from ..editing.transaction import all_or_nothing
+from .refusing import GONE
 from .reporting import say
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ class ProgressOperator:
 
     bl_options = {"REGISTER", "UNDO"}
     stopped = msg("Cancelled: nothing was changed")
-    gone = msg("Cancelled: the data was removed while it was used")
+    gone = GONE
     blame = "ERROR"
     report: Any
     _work: Generator[float, None, Any] | None = None
@@ -66,8 +68,11 @@ class ProgressOperator:
         manager = context.window_manager
         manager.progress_begin(0, 100)
         try:
-            done = finish(work, lambda share: manager.progress_update(int(100.0 * share)))
+            with all_or_nothing():
+                done = finish(work, lambda share: manager.progress_update(int(100.0 * share)))
             return self.finished(done)
+        except ReferenceError:  # A handler of others removed the data.
+            return self.refuse(self.gone)
         finally:
             manager.progress_end()
 
@@ -103,7 +108,7 @@ class ProgressOperator:
         except ProblemError as problem:
             self._clear(context)
             return self.refuse(str(problem))
-        except ReferenceError:  # The data was undone or removed in another window.
+        except ReferenceError:  # As above, or undone or removed in another window.
             self._clear(context)
             return self.refuse(self.gone)
         except BaseException:

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import bpy
 
 from ...blender import animation
+from ...blender.access import is_there
 from ...editing.playing import returning, staged
 
 RECORDED_PROGRESS = 0.5
@@ -143,6 +144,8 @@ class Draft:
 
     def drop(self) -> None:
         """Restore the previous action, and unmute drivers."""
+        if not is_there(self.armature):
+            return
         data: Any = self.armature.animation_data
         for driver in data.drivers:
             if (driver.data_path, driver.array_index) in self._driven:

@@ -19,7 +19,8 @@ from ...editing.animated_frames import animated_frames, is_transform
 from ...editing.controls import new_armature, refuse_uneditable, use_bones
 from ...editing.limb_adding import shown_pose
 from ...editing.playing import staged
-from ...editing.switching import SwitchState, action_restored_on_error, restore_switch
+from ...editing.switching import SwitchState, restore_switch
+from ...editing.transaction import all_or_nothing
 from ...settings.muting import muting
 from ...settings.properties import settings
 from ..fk_ik.snap import SnapResult, restored_frame
@@ -80,7 +81,7 @@ def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
     if options.controls == "BONE":
         refuse_uneditable(armature)
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
-    with staged(layer, [armature]), action_restored_on_error(armature):
+    with staged(layer, [armature]), all_or_nothing():
         states: list[SwitchState] = []
         try:
             states += switch_to_fk(armature, [part.bone for part in parts])

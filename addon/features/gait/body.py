@@ -88,6 +88,10 @@ class WalkingBone(PrePassBone):
         super().__post_init__()
         self.is_timed = True
 
+    def groups(self) -> list[str]:
+        """Return the path of the walk."""
+        return [self.sampler.plan.path]
+
     def needs(self) -> list[Point]:
         """Return the places that have to be right before: none but its parent's."""
         return []

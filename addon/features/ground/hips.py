@@ -35,6 +35,7 @@ from ...plan.pre_pass import PrePassBone
 from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
 from ...settings.properties import settings
+from ..simulation.history import owner_path
 from .goal import GroundGoal
 from .leg import joints_of, leg_length
 from .settings import FabrikGround, ground_settings
@@ -99,6 +100,10 @@ class Hip(PrePassBone):
     _peaks: dict[int, float] = field(default_factory=dict)
     _follows: dict[int, Vec] = field(default_factory=dict)
     _foreseen_at: dict[float, tuple[float, Vec]] = field(default_factory=dict)
+
+    def groups(self) -> list[str]:
+        """Return the paths of the settings that let its legs stand."""
+        return [owner_path(leg.item, "ground") for leg in self.chains]
 
     def needs(self) -> list[Point]:
         """Return the targets of its legs."""

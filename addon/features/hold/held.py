@@ -47,9 +47,9 @@ from ...plan.pre_pass import PrePassBone
 from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult, is_far
 from .carrier import carrier_of
-from .events import Event
+from .events import Event, owner_of
 from .problems import connected, removed
-from .record import UNHELD, Recorded, Records
+from .record import OWNER, UNHELD, Recorded, Records
 from .settings import BONE, FabrikHold, FabrikHolder, holds_of, own_places
 
 
@@ -203,6 +203,10 @@ class HeldBone(PrePassBone):
         self.states = [[*earlier, *now] for earlier in before for now in by_holder]
         holding = [one.object for one in self.holders if one is not None]
         self.watched = [*dict.fromkeys((*holding, *self.channels_of()))]
+
+    def groups(self) -> list[str]:
+        """Return the path of its hold, and of the one with the records of all."""
+        return [*dict.fromkeys((OWNER, owner_of(self.index)))]
 
     def needs(self) -> list[Point]:
         """Return the points that it needs in each of its states: none but its parent."""

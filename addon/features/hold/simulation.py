@@ -87,6 +87,7 @@ class HoldSimulation:
                 before = own[-1].holder if own else 0
                 blend = blend_at(hold, event.holder)
                 own.append(bone.record(snapshot, local, event, before, blend))
+                planner.discard()  # What looks ahead, as a hip does, did not see it coming.
 
     def result(self) -> bytes:
         """Return the records as bytes."""

@@ -6,7 +6,8 @@ session, and linking. Names of data-blocks and bones and the order of constraint
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -18,7 +19,8 @@ from ...blender.relations import active_constraints, walk_dependencies
 from ...blender.rotation import LOCATION, SCALE, channel_of, mode_of
 from ...blender.skeleton import Point
 from ...plan import planner
-from ...settings.properties import settings
+from ...plan.chain_plan import ChainPlan, UnitPart
+from ...plan.pre_pass import PrePassBone
 from ...settings.values import values_of
 
 Source = bpy.types.Object | Point
@@ -39,6 +41,7 @@ class Digest:
     Attributes:
         seen: Session UIDs of all data that matters: the digest only changes if one of it does.
         items: By armature, the indices of the constraints that matter.
+        groups: By armature, the paths of the other settings that pose bones that matter.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class Digest:
         self._own = own
         self._bones: dict[bpy.types.Object, set[str]] = {}
         self.items: dict[bpy.types.Object, set[int]] = {}
+        self.groups: dict[bpy.types.Object, set[str]] = {}
         self._hash = blake2b(repr(inputs).encode(), digest_size=data_blocks.SIZE)
         self._ranks: dict[bpy.types.Object, dict[str, int]] = {}
         places: list[tuple[bpy.types.Object, str]] = []
@@ -105,17 +109,38 @@ class Digest:
                 yield from _constraint_targets(con)
         known = planner.known() if bones else None
         for chain in known.chains if known else ():
-            names = frozenset(chain.rig.names[bone] for bone in chain.bones)
-            path = f"{OWN}{chain.item}]"
-            if chain.rig.object != ob or names.isdisjoint(bones):
-                continue
-            if (ob, path) == (self._own[0], self._own[1][: len(path)]):
-                continue
-            if chain.item not in self.items.setdefault(ob, set()):
-                self.items[ob].add(chain.item)
-                yield ob, names
-                yield from map(_node_at, filter(None, (chain.target, chain.pole)))
-                yield from map(_whole, chain.watched)
+            if _poses(chain, ob, bones):
+                yield from self._posed_by(ob, chain, [chain], ())
+        for unit in known.units_of.get(ob.session_uid, ()) if known else ():
+            if isinstance(unit, PrePassBone) and _poses(unit, ob, bones):
+                yield from self._posed_by(ob, unit, unit.chains, unit.groups())
+
+    def _posed_by(
+        self,
+        ob: bpy.types.Object,
+        part: UnitPart,
+        chains: Sequence[ChainPlan],
+        groups: Sequence[str],
+    ) -> Iterator[_Node]:
+        """Include what poses bones of an armature, unless it is what is simulated.
+
+        All legs on the ground pose the hip above them: whatever hangs on that depends on each, but
+        their own feet, as walks and holds, are simulated from what none of their kind poses.
+        """
+        if ob == self._own[0]:
+            path, kind = self._own[1], _kind_of(self._own[1])
+            is_own = path.startswith(tuple([f"{OWN}{chain.item}]" for chain in chains]))
+            if is_own or kind in map(_kind_of, groups):
+                return
+        self.groups.setdefault(ob, set()).update(groups)
+        items = self.items.setdefault(ob, set())
+        for chain in [chain for chain in chains if chain.item not in items]:
+            items.add(chain.item)
+            yield ob, frozenset(chain.rig.names[bone] for bone in chain.bones)
+            yield from map(_node_at, filter(None, (chain.target, chain.pole)))
+            yield from map(_whole, chain.watched)
+        for points in part.needs_by_state():
+            yield from map(_node_at, points)
 
     def _of_object(self, ob: bpy.types.Object) -> Iterator[object]:
         self.seen.add(ob.session_uid)
@@ -179,17 +204,17 @@ class Digest:
                 yield [x for i, x in values if (path, i) not in moving]
             for con in active_constraints(bone):
                 yield from self._of_native(con, moving)
-        for index in sorted(self.items.get(ob, ())):
-            path = f"{OWN}{index}]."
-            constraint_values = values_of(settings(ob).constraints[index])
-            animated = {path for path, _ in moving}
-            plain = {
-                k: data_blocks.plain(v)
-                for k, v in constraint_values.items()
-                if path + k not in animated
-            }
+        items = [f"{OWN}{index}]" for index in sorted(self.items.get(ob, ()))]
+        animated = {path for path, _ in moving}
+        for path in (*items, *sorted(self.groups.get(ob, ()))):
+            group: Any = ob.path_resolve(path)
             ranks = self._ranks[ob]
-            yield [(k, ranks.get(v, v) if isinstance(v, str) else v) for k, v in plain.items()]
+            yield [
+                (name, ranks.get(value, value) if isinstance(value, str) else value)
+                for name, held in values_of(group).items()
+                if f"{path}.{name}" not in animated
+                for value in [data_blocks.plain(held)]
+            ]
 
     def _of_native(self, con: Any, moving: data_blocks.Moving) -> Iterator[object]:
         """Yield the settings of a native constraint, without the names of bones."""
@@ -235,6 +260,17 @@ class Digest:
             return kind, name
         counting = sorted(self.items.get(ob, ()))
         return counting.index(int(name)) if int(name) in counting else NOWHERE
+
+
+def _poses(part: UnitPart, ob: bpy.types.Object, bones: set[str]) -> bool:
+    """Return whether a part poses any of some bones of an armature."""
+    names = part.rig.names
+    return part.rig.object == ob and not bones.isdisjoint([names[bone] for bone in part.bones])
+
+
+def _kind_of(path: str) -> str:
+    """Return the path of settings without the numbers of items."""
+    return re.sub(r"\[\d+\]", "", path)
 
 
 def _node_at(point: Point) -> _Node:

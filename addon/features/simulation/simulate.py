@@ -11,12 +11,13 @@ import bpy
 
 from ...blender.errors import ProblemError
 from ...blender.refusals import rest_problem
-from ...editing.playing import play, returning, staged
+from ...editing.playing import Needed, play, returning, staged
 from ...frame.solving import solve_armatures
 from ...plan import planner
 from ...settings.muting import muting
 from ...settings.properties import settings
 from . import history
+from .digest import OWN, Digest
 from .history import History, Simulated
 from .settings import simulation_of
 
@@ -56,10 +57,10 @@ class _Run(NamedTuple):
         """Return the first and the last frame that it sees."""
         return self.frames[0] - self.one.margin, self.frames[1] + self.one.margin
 
-    def needed(self) -> dict[bpy.types.Object, set[int]]:
-        """Return the constraints that it depends on, by their armature."""
+    def needed(self) -> Digest:
+        """Return the constraints and other settings that it depends on."""
         planner.current()
-        return history.digest_of(self.armature, self.one, self.frames).items
+        return history.digest_of(self.armature, self.one, self.frames)
 
 
 def simulated(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
@@ -97,13 +98,14 @@ def simulate(
     needed = {ob for run in runs for ob in _objects(run.one)}
     with returning(scene, layer, in_any_case=True), staged(layer, objects, needed):
         before = [history.stored(run.armature, run.one.owner) for run in runs]
+        there = Needed()
         try:
             yield from _passes(scene, layer, runs)
             failed = [reason for run in runs for reason in run.refused]
             if len(failed) == len(runs):
                 raise ProblemError(failed[0])
         except BaseException:
-            for run, stored in zip(runs, before, strict=True):
+            for run, stored in zip(runs, before, strict=True) if there.are_there() else ():
                 history.store(run.armature, run.one.owner, stored)
             raise
     refused += failed
@@ -171,10 +173,14 @@ def _levels(runs: list[_Run]) -> list[list[_Run]]:
         needs[i] = {j for j, other in enumerate(runs) if j != i and _is_among(other, needed)}
     levels: list[list[_Run]] = []
     while needs:
-        # Runs in a dependency cycle are simulated together.
-        free = [i for i, others in needs.items() if not others & needs.keys()] or [*needs]
-        levels.append([runs[i] for i in free])
-        for i in free:
+        # Runs in a dependency cycle are simulated together, and what is captured at events once
+        # more then, from what is shown with the results of the others.
+        free = [i for i, others in needs.items() if not others & needs.keys()]
+        level = [runs[i] for i in free or needs]
+        captured = [run for run in level if run.one.moments is not None]
+        is_mixed = not free and 0 < len(captured) < len(level)
+        levels += [level, captured] if is_mixed else [level]
+        for i in free or [*needs]:
             del needs[i]
     return levels
 
@@ -185,15 +191,15 @@ def _others_muted(runs: list[_Run]) -> Iterator[None]:
     needed = [run.needed() for run in runs]
     with ExitStack() as muted:
         for rig in planner.current().rigs.values():
-            wanted = set[int]().union(*(items.get(rig.object, ()) for items in needed))
+            wanted = set[int]().union(*(one.items.get(rig.object, ()) for one in needed))
             others = set(range(len(settings(rig.object).constraints))) - wanted
             muted.enter_context(muting(rig.object, others))
         yield
 
 
-def _is_among(run: _Run, items: dict[bpy.types.Object, set[int]]) -> bool:
-    paths = [f"fabrik.constraints[{item}]." for item in items.get(run.armature, ())]
-    return any(run.one.owner.startswith(path) for path in paths)
+def _is_among(run: _Run, needed: Digest) -> bool:
+    paths = [f"{OWN}{item}]" for item in needed.items.get(run.armature, ())]
+    return run.one.owner.startswith((*paths, *needed.groups.get(run.armature, ())))
 
 
 def _is_outdated(armature: bpy.types.Object) -> bool:
@@ -217,7 +223,10 @@ def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list
         runs += armature_runs
         known = {run.armature for run in runs} | set(waiting)
         needed = {
-            other: None for run in armature_runs for other in run.needed() if other not in known
+            other: None
+            for run in armature_runs
+            for other in run.needed().items
+            if other not in known
         }
         waiting += [other for other in needed if other.is_editable and _is_outdated(other)]
     return runs

@@ -165,6 +165,10 @@ class KeptBody(PrePassBone):
             self._found = locks, {bone: self.facts(bone) for bone in self.bones}
         return self._found[1]
 
+    def groups(self) -> list[str]:
+        """Return the paths of its pins, and of how a body follows them."""
+        return ["fabrik.whole_body", *[f"fabrik.pins[{pin.number}]" for pin in self.pins]]
+
     def needs(self) -> list[Point]:
         """Return the points that it needs: none but the parent of its first bone."""
         return []

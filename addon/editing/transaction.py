@@ -1,0 +1,430 @@
+"""All or nothing: what an operator has changed is taken back if it fails or is interrupted.
+
+Blender's own undo cannot do that: within an operator it replaces the data that this uses. So what
+operators change is taken down before: settings, poses, animation, and what exists. Two things
+cannot be taken back, and wait for the end or are copied first: removed data, and edited bones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple, cast
+
+import bpy
+from mathutils import Matrix
+
+from ..blender import animated_values, animation, data_blocks, dependency_driver
+from ..blender.access import is_there, pose_bones
+from ..blender.errors import interrupts
+from ..plan import planner
+from ..settings.properties import settings
+
+KINDS = ("objects", "armatures", "actions", "meshes", "collections")
+"""The data that operators add."""
+
+OBJECT = (
+    *("parent", "parent_type", "parent_bone", "matrix_parent_inverse", "rotation_mode"),
+    *("location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle", "scale"),
+    *("hide_viewport", "show_in_front", "name"),
+)
+"""What operators set of an object; in this order, as setting a parent changes the inverse."""
+
+BONE = (
+    *("rotation_mode", "location", "rotation_quaternion", "rotation_euler"),
+    *("rotation_axis_angle", "scale", "lock_location", "lock_rotation", "lock_rotation_w"),
+    *("lock_rotations_4d", "lock_scale", "custom_shape", "custom_shape_scale_xyz"),
+    *("use_custom_shape_bone_size", "custom_shape_wire_width"),
+    *(f"{what}_{axis}" for axis in "xyz" for what in ("lock_ik", "use_ik_limit", "ik_stiffness")),
+    *(f"ik_{end}_{axis}" for axis in "xyz" for end in ("min", "max")),
+    "ik_stretch",
+)
+"""What operators set of a pose bone."""
+
+State = dict[str, Any]
+"""Values by name."""
+
+_now: list[_Before] = []
+"""What is taken back if the operator that runs fails; empty if none does."""
+
+
+@contextmanager
+def all_or_nothing() -> Iterator[None]:
+    """Take back all that is changed within the block if it fails, however that is."""
+    if _now:  # It is part of a larger one.
+        yield
+        return
+    before = _Before()
+    try:
+        before.take()
+        _now.append(before)
+        known = interrupts()
+        yield
+        if interrupts() != known:
+            raise KeyboardInterrupt
+        before.finish()
+    except BaseException:
+        before.give_back()
+        raise
+    finally:
+        _now.clear()
+
+
+def at_the_end(remove: Callable[[], object]) -> None:
+    """Remove data for good once the operator that runs has succeeded; at once if none does."""
+    if _now:
+        _now[0].removals.append(remove)
+    else:
+        remove()
+
+
+def keep_bones(armature: bpy.types.Object) -> None:
+    """Keep the bones of an armature as they are, before they are edited."""
+    if _now:
+        _now[0].keep_bones(cast(bpy.types.Armature, armature.data))
+
+
+class _Animated(NamedTuple):
+    """The animation of an object.
+
+    Attributes:
+        action: Its action.
+        slot: The handle of that one's slot.
+        copy: A copy of the action; None if it cannot be edited.
+        drivers: An object that keeps copies of its drivers; None if it has none of its own.
+    """
+
+    action: bpy.types.Action | None
+    slot: int
+    copy: bpy.types.Action | None
+    drivers: bpy.types.Object | None
+
+
+class _Before:
+    """The file before an operator.
+
+    Attributes:
+        removals: What is removed once it has succeeded.
+    """
+
+    def __init__(self) -> None:
+        """Take nothing down yet."""
+        self.removals: list[Callable[[], object]] = []
+        self._known: dict[str, set[int]] = {}
+        self._bones: dict[bpy.types.Armature, bpy.types.Armature] = {}
+        self._copies: dict[bpy.types.Action, bpy.types.Action] = {}
+        self._keepers: list[bpy.types.Object] = []
+        self._is_taken = False
+
+    def take(self) -> None:
+        """Take down what operators change."""
+        self._scene = cast(bpy.types.Scene, bpy.context.scene)
+        self._layer = layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
+        self._frame = self._scene.frame_current, self._scene.frame_subframe
+        self._known = {kind: _uids(kind) for kind in KINDS}
+        self._active = layer.objects.active
+        self._mode = "OBJECT" if self._active is None else self._active.mode
+        self._selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
+        groups = [self._scene.collection, *(one for one in bpy.data.collections if one.is_editable)]
+        self._groups = [(group, [*group.objects]) for group in groups]
+        objects = [ob for ob in layer.objects if ob.is_editable]
+        self._objects = [(ob, _taken(ob, OBJECT)) for ob in objects]
+        self._animated = [(ob, self._animation(ob)) for ob in objects if ob.animation_data]
+        self._still = [ob for ob in objects if not ob.animation_data]
+        self._values = [(ob, animated_values.values(ob)) for ob, _ in self._animated]
+        rigs = [ob for ob in objects if ob.pose is not None]
+        self._settings = [(ob, _group(settings(ob))) for ob in rigs]
+        self._posed = [(ob, [_bone(bone) for bone in pose_bones(ob)]) for ob in rigs]
+        self._is_taken = True
+
+    def _animation(self, ob: bpy.types.Object) -> _Animated:
+        data: Any = ob.animation_data
+        action = data.action
+        if action is not None and action.is_editable and action not in self._copies:
+            self._copies[action] = action.copy()
+        slot = getattr(data, "action_slot_handle", 0)
+        copy = None if action is None else self._copies.get(action)
+        return _Animated(action, slot, copy, self._kept_drivers(ob))
+
+    def _kept_drivers(self, ob: bpy.types.Object) -> bpy.types.Object | None:
+        drivers = _drivers_of(ob)
+        if not drivers:
+            return None
+        keeper = bpy.data.objects.new(ob.name, None)
+        self._keepers.append(keeper)
+        for driver in drivers:
+            data: Any = keeper.animation_data or keeper.animation_data_create()
+            data.drivers.from_existing(src_driver=driver)
+        return keeper
+
+    def keep_bones(self, data: bpy.types.Armature) -> None:
+        """Keep the bones of armature data as they are."""
+        if data.session_uid in self._known["armatures"] and data not in self._bones:
+            self._bones[data] = cast(bpy.types.Armature, data.copy())
+
+    def finish(self) -> None:
+        """Remove what has to go, and the copies."""
+        bpy.data.batch_remove([*self._copies.values(), *self._bones.values(), *self._keepers])
+        self._copies, self._bones, self._keepers = {}, {}, []
+        while self.removals:
+            with suppress(ReferenceError):
+                self.removals[0]()
+            del self.removals[0]
+
+    def give_back(self) -> None:
+        """Take back what was changed since."""
+        if not self._is_taken:
+            self._remove_new()
+            return
+        if (bpy.context.mode or "").startswith("EDIT"):
+            bpy.ops.object.mode_set(mode="OBJECT")
+        self._give_animation_back()
+        for data, copy in self._bones.items():
+            if _bones_of(data) != _bones_of(copy):
+                _replace(data, copy)
+        for group, objects in self._there(self._groups):
+            for ob in set(filter(is_there, objects)) - set(group.objects):
+                group.objects.link(ob)
+        for ob, state in self._there(self._objects):
+            _give(ob, state)
+        for ob, state in self._there(self._settings):
+            _give_group(settings(ob), state)
+        self._remove_new()
+        self._show()
+
+    def _give_animation_back(self) -> None:
+        """Give actions and drivers back."""
+        for ob, animated in self._there(self._animated):
+            _give_animation_back(ob, animated)
+        for action, copy in self._copies.items():
+            if is_there(action) and _content(action) != _content(copy):
+                _replace(action, copy)
+        for ob in filter(is_there, self._still):
+            if ob.animation_data is not None and (ob.animation_data.action or _drivers_of(ob)):
+                ob.animation_data_clear()
+
+    def _show(self) -> None:
+        """Give frame, mode, selection and pose back, and let Blender show them."""
+        scene, layer = self._scene, self._layer
+        planner.discard()
+        if (scene.frame_current, scene.frame_subframe) != self._frame:
+            scene.frame_set(self._frame[0], subframe=self._frame[1])
+        layer.update()
+        for ob, values in self._there(self._values):
+            animated_values.restore(ob, values)
+        for ob, bones in self._there(self._posed):
+            for state in bones:
+                if (bone := pose_bones(ob).get(state["name"])) is not None:
+                    _give_bone(bone, state)
+        for ob in layer.objects:
+            if ob.select_get(view_layer=layer) != (ob in self._selected):
+                ob.select_set(ob in self._selected, view_layer=layer)
+        if self._active is None or is_there(self._active):
+            layer.objects.active = self._active
+            if self._active is not None and self._active.mode != self._mode:
+                bpy.ops.object.mode_set(mode=cast(Any, self._mode))
+        planner.discard()
+        layer.update()
+
+    def _there(self, pairs: Iterable[tuple[bpy.types.ID, Any]]) -> Iterator[tuple[Any, Any]]:
+        """Yield those pairs whose objects exist."""
+        yield from (pair for pair in pairs if is_there(pair[0]))
+
+    def _remove_new(self) -> None:
+        """Remove what did not exist before, copies among it."""
+        new = [
+            block
+            for kind, known in self._known.items()
+            for block in getattr(bpy.data, kind)
+            if block.session_uid not in known and not self._is_kept(block)
+        ]
+        if new:
+            bpy.data.batch_remove(new)
+
+    def _is_kept(self, block: bpy.types.ID) -> bool:
+        """Return whether a copy has replaced what it was made of."""
+        made = {**self._copies, **self._bones}
+        return any(copy == block and not is_there(old) for old, copy in made.items())
+
+
+def _uids(kind: str) -> set[int]:
+    return {block.session_uid for block in getattr(bpy.data, kind)}
+
+
+def _replace(old: Any, copy: Any) -> None:
+    """Let a copy take the place of what it was made of."""
+    name, is_kept = old.name, old.use_fake_user
+    old.user_remap(copy)
+    bpy.data.batch_remove([old])
+    copy.name, copy.use_fake_user = name, is_kept
+
+
+def _bones_of(data: bpy.types.Armature) -> list[object]:
+    """Return what Edit Mode sets of bones, and their collections."""
+    groups = [(group.name, sorted(group.bones.keys())) for group in data.collections_all]
+    bones = [
+        (
+            *(bone.name, bone.parent and bone.parent.name, bone.length, bone.matrix_local.copy()),
+            *(bone.use_connect, bone.use_deform, bone.inherit_scale),
+        )
+        for bone in data.bones
+    ]
+    return [*groups, *bones]
+
+
+def _drivers_of(ob: bpy.types.Object) -> list[Any]:
+    """Return the drivers of an object but the one that declares what it depends on."""
+    drivers: Any = ob.animation_data.drivers if ob.animation_data else ()
+    return [one for one in drivers if one.data_path != dependency_driver.PATH]
+
+
+def _driver_content(ob: bpy.types.Object | None) -> list[object]:
+    drivers = [] if ob is None else _drivers_of(ob)
+    places = [(one.data_path, one.array_index, one.mute) for one in drivers]
+    return [*zip(places, [data_blocks.driver_content(one.driver) for one in drivers], strict=True)]
+
+
+def _content(action: Any) -> list[object]:
+    """Return the F-curves of an action."""
+    slots = getattr(action, "slots", [None])
+    return [
+        (curve.data_path, curve.lock, data_blocks.curve_digest(curve))
+        for slot in slots
+        for curves in animation.curve_lists(action, slot)
+        for curve in curves
+    ]
+
+
+def _give_animation_back(ob: bpy.types.Object, before: _Animated) -> None:
+    data: Any = ob.animation_data or ob.animation_data_create()
+    slot = getattr(data, "action_slot_handle", 0)
+    if data.action != before.action or slot != before.slot:
+        animation.use_action(ob, before.action, before.slot)
+    if _driver_content(ob) != _driver_content(before.drivers):
+        for driver in _drivers_of(ob):
+            data.drivers.remove(driver)
+        for driver in [] if before.drivers is None else _drivers_of(before.drivers):
+            data.drivers.from_existing(src_driver=driver)
+
+
+def _taken(owner: Any, names: Sequence[str]) -> State:
+    """Return the values of some properties."""
+    return {name: _plain(getattr(owner, name)) for name in names if hasattr(owner, name)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Matrix):
+        return value.copy()
+    if hasattr(value, "__len__") and not isinstance(value, (str, bytes)):
+        rows = [tuple(row) if hasattr(row, "__len__") else row for row in value]
+        return set(value) if isinstance(value, set) else tuple(rows)
+    return value
+
+
+def _give(owner: Any, state: State) -> None:
+    """Set those properties that differ."""
+    for name, value in state.items():
+        if name in owner.bl_rna.properties and _plain(getattr(owner, name)) != value:
+            setattr(owner, name, value)
+
+
+def _group(group: Any) -> State:
+    """Return all that is set in a group of settings, with lists and groups within."""
+    state: State = {}
+    for prop in group.bl_rna.properties:
+        name = prop.identifier
+        if _is_set(group, prop):
+            state[name] = _held(getattr(group, name), prop.type)
+    if "name" in group.bl_rna.properties:
+        state["name"] = group.name
+    return state
+
+
+def _is_set(group: Any, prop: Any) -> bool:
+    """Return whether a setting is set: one that is computed is none."""
+    is_stored = not prop.is_readonly or prop.type in ("POINTER", "COLLECTION")
+    return prop.is_runtime and is_stored and group.is_property_set(prop.identifier)
+
+
+def _held(value: Any, kind: str) -> Any:
+    if kind == "COLLECTION":
+        return [_group(item) for item in value]
+    return _group(value) if isinstance(value, bpy.types.PropertyGroup) else _plain(value)
+
+
+def _give_group(group: Any, state: State) -> None:
+    """Set what differs in a group of settings, and unset what was not set."""
+    for prop in group.bl_rna.properties:
+        name = prop.identifier
+        if name in state or _is_set(group, prop):
+            _give_setting(group, prop, state)
+
+
+def _give_setting(group: Any, prop: Any, state: State) -> None:
+    name = prop.identifier
+    value, before = getattr(group, name), state.get(name)
+    if prop.type == "COLLECTION":
+        items = before or []
+        while len(value) > len(items):
+            value.remove(len(value) - 1)
+        while len(value) < len(items):
+            value.add()
+        for item, one in zip(value, items, strict=True):
+            _give_group(item, one)
+    elif isinstance(value, bpy.types.PropertyGroup):
+        _give_group(value, before or {})
+    elif name not in state:
+        group.property_unset(name)
+    elif _plain(value) != before:
+        setattr(group, name, before)
+
+
+def _bone(bone: Any) -> State:
+    """Return what operators set of a bone."""
+    state = {"name": bone.name, "pose": _taken(bone, BONE), "group": {}, "rest": {}}
+    for part, owner in (("group", bone), ("rest", bone.bone)):
+        state[part] = _group_of_ours(owner)
+    state["constraints"] = [(con.type, _values(con)) for con in bone.constraints]
+    state["select"] = _selection(bone).select
+    return state
+
+
+def _selection(bone: Any) -> Any:
+    return bone if "select" in bone.bl_rna.properties else bone.bone
+
+
+def _group_of_ours(owner: Any) -> State:
+    """Return what is set of the properties that the extension has added to bones."""
+    return {
+        prop.identifier: _held(getattr(owner, prop.identifier), prop.type)
+        for prop in _ours(type(owner))
+        if owner.is_property_set(prop.identifier)
+    }
+
+
+def _ours(kind: Any) -> list[Any]:
+    return [prop for prop in kind.bl_rna.properties if prop.identifier.startswith("fabrik_")]
+
+
+def _values(con: Any) -> State:
+    """Return the settings of one of Blender's constraints."""
+    skipped = ("rna_type", "type", "targets")
+    names = [p.identifier for p in con.bl_rna.properties if not p.is_readonly]
+    return _taken(con, [name for name in names if name not in skipped])
+
+
+def _give_bone(bone: Any, state: State) -> None:
+    _give(bone, state["pose"])
+    for part, owner in (("group", bone), ("rest", bone.bone)):
+        for prop in _ours(type(owner)):
+            if prop.identifier in state[part] or owner.is_property_set(prop.identifier):
+                _give_setting(owner, prop, state[part])
+    if [con.type for con in bone.constraints] != [kind for kind, _ in state["constraints"]]:
+        while bone.constraints:
+            bone.constraints.remove(bone.constraints[0])
+        for kind, _ in state["constraints"]:
+            bone.constraints.new(kind)
+    for con, (_, values) in zip(bone.constraints, state["constraints"], strict=True):
+        _give(con, values)
+    if _selection(bone).select != state["select"]:
+        _selection(bone).select = state["select"]
