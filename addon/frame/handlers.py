@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from threading import current_thread, main_thread
 from time import perf_counter
 from typing import Any, cast
@@ -40,6 +41,7 @@ from .solving import Runs
 from .timing import Timing
 from .update import (
     Update,
+    after_edits_of_others,
     after_evaluation,
     before_evaluation,
     forget_removed_layers,
@@ -199,20 +201,20 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
     if events.is_inside:
         events.runs.meshes.tokens = None
         return
-    is_rebuilt = has_new_relations(depsgraph)
-    if plan is not None and not (plan.rigs or is_rebuilt):
+    if plan is not None and not (plan.rigs or has_new_relations(depsgraph)):
         return
     events.is_inside = True
     try:
         _take_ends("depsgraph_update_pre", "frame_change_pre")
         if depsgraph.mode == "RENDER":  # It leaves results in the channels until it calls these.
             _take_ends("render_post", "render_cancel")
-        try:
-            _follow(events, depsgraph, is_frame_change, is_rebuilt)
-        except ReferenceError:
-            # Something was removed without notice, because it was not evaluated anywhere.
-            _give_up()
-            _follow(events, depsgraph, is_frame_change, is_rebuilt)
+        _, after = EVENTS[is_frame_change]
+        has_others = getattr(bpy.app.handlers, after) != [FIRST[after], LAST[after]]
+        follow = partial(_follow, events, depsgraph, is_frame_change, has_others)
+        if has_others and depsgraph.mode != "RENDER":
+            after_edits_of_others(events.runs, depsgraph, partial(_try_twice, follow))
+        else:
+            _try_twice(follow)
     except Exception:
         report_once("could not pose the armatures")
         _give_up()
@@ -221,19 +223,27 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         events.tagged = None
 
 
+def _try_twice(follow: Callable[[], None]) -> None:
+    try:
+        follow()
+    except ReferenceError:
+        # Something was removed without notice, because it was not evaluated anywhere.
+        _give_up()
+        follow()
+
+
 def _follow(
-    events: Events, depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt: bool
+    events: Events, depsgraph: bpy.types.Depsgraph, is_frame_change: bool, has_others: bool
 ) -> None:
     """Bring the plan up to date, and solve what an evaluation affects."""
     runs, plan_of = events.runs, events.runs.planner
-    _, after = EVENTS[is_frame_change]
-    has_other_handlers = getattr(bpy.app.handlers, after) != [FIRST[after], LAST[after]]
+    is_rebuilt = has_new_relations(depsgraph)
     # What is edited is tagged, and Blender lists that before the evaluation: nothing if the frame
     # is played. Then `Depsgraph.updates` need not be walked, which takes milliseconds in large
     # scenes.
     is_played = (
         is_frame_change
-        and not (is_rebuilt or has_other_handlers or events.tagged or events.tagged is None)
+        and not (is_rebuilt or has_others or events.tagged or events.tagged is None)
         and depsgraph.mode != "RENDER"
     )
     updates = Updates(depsgraph)
@@ -278,7 +288,7 @@ def _follow(
         is_foreign(depsgraph),
         has_new_curves,
         redeclared,
-        has_other_handlers,
+        has_others,
     )
     if after_evaluation(runs, events.early, done) and started:
         timing.note(started)
