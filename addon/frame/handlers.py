@@ -195,7 +195,16 @@ def _restore(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         report_once("could not give the armatures their FK pose back")
 
 
-def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
+def _update(
+    depsgraph: bpy.types.Depsgraph, is_frame_change: bool, has_edits_of_others: bool = True
+) -> None:
+    """Follow an evaluation.
+
+    Args:
+        depsgraph: The depsgraph.
+        is_frame_change: Whether the frame changed.
+        has_edits_of_others: Whether what handlers of others have edited is still to be evaluated.
+    """
     events = part(Events)
     plan = events.runs.planner.plan
     if events.is_inside:
@@ -203,33 +212,29 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         return
     if plan is not None and not (plan.rigs or has_new_relations(depsgraph)):
         return
-    events.is_inside = True
+    _, after = EVENTS[is_frame_change]
+    has_others = getattr(bpy.app.handlers, after) != [FIRST[after], LAST[after]]
     try:
+        if has_others and has_edits_of_others and depsgraph.mode != "RENDER":
+            follow = partial(_update, depsgraph, is_frame_change, has_edits_of_others=False)
+            after_edits_of_others(events.runs, depsgraph, follow)
+            return
+        events.is_inside = True
         _take_ends("depsgraph_update_pre", "frame_change_pre")
         if depsgraph.mode == "RENDER":  # It leaves results in the channels until it calls these.
             _take_ends("render_post", "render_cancel")
-        _, after = EVENTS[is_frame_change]
-        has_others = getattr(bpy.app.handlers, after) != [FIRST[after], LAST[after]]
-        follow = partial(_follow, events, depsgraph, is_frame_change, has_others)
-        if has_others and depsgraph.mode != "RENDER":
-            after_edits_of_others(events.runs, depsgraph, partial(_try_twice, follow))
-        else:
-            _try_twice(follow)
+        try:
+            _follow(events, depsgraph, is_frame_change, has_others)
+        except ReferenceError:
+            # Something was removed without notice, because it was not evaluated anywhere.
+            _give_up()
+            _follow(events, depsgraph, is_frame_change, has_others)
     except Exception:
         report_once("could not pose the armatures")
         _give_up()
     finally:
         events.is_inside = events.is_undone = False
         events.tagged = None
-
-
-def _try_twice(follow: Callable[[], None]) -> None:
-    try:
-        follow()
-    except ReferenceError:
-        # Something was removed without notice, because it was not evaluated anywhere.
-        _give_up()
-        follow()
 
 
 def _follow(

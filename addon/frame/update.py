@@ -309,12 +309,11 @@ def after_edits_of_others(
     Args:
         runs: What is kept from update to update.
         depsgraph: The evaluated depsgraph, not that of a render.
-        follow: What reads it. The updates that it finds are those of both evaluations.
+        follow: What reads it, and must not raise. It finds the updates of both evaluations.
     """
     tagged, overwritten = tagged_in([depsgraph]), runs.overwritten
     objects = [(rig, rig.object) for rig in runs.plan.rigs.values()]
     rigs = [rig for rig, ob in objects if _exists(ob) and ob.name in tagged]
-    failed: list[Exception] = []
     kept = [SavedPose(rig) for rig in rigs] if is_foreign(depsgraph) else []
     for rig in rigs:  # They may show the right pose.
         overwritten.write(runs.writers[rig.uid], is_quiet=True)
@@ -323,14 +322,9 @@ def after_edits_of_others(
         overwritten.restore_channels(has_new_bones=depsgraph.id_type_updated("SCENE"))
         for pose in kept:
             pose.restore()
-        try:
-            follow()
-        except Exception as error:  # Blender would print it.
-            failed.append(error)
+        follow()
 
     _update_quietly(depsgraph, [restore_and_follow])
-    for error in failed:
-        raise error
 
 
 def _update_quietly(
