@@ -34,7 +34,7 @@ from ..blender.updates import (
 from ..plan import dependencies, planner
 from ..plan.planner import Planner
 from ..plan.registry import note_update
-from ..settings import joining, shot_keys
+from ..settings import joining, notifications, shot_keys
 from ..settings.overriding import complete_references
 from .early import Coming, Early
 from .solving import Runs
@@ -81,6 +81,8 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     if events.is_inside:
         return
     events.tagged = None
+    if not is_frame_change:
+        add_missing()
     if plan is not None and not plan.rigs:
         return
     if not is_frame_change:
@@ -169,17 +171,48 @@ def _take_ends(*names: str) -> None:
     """Make ours the first and last handlers of events, which must not be running.
 
     That which is called last also evaluates what others have changed. Evaluating again clears the
-    depsgraph's list of updates, which others may read.
+    depsgraph's list of updates, which others may read. If others have cleared the list, ours are
+    added again: nothing may be written ahead of an evaluation that nothing restores.
     """
     for name in names:
         handlers = getattr(bpy.app.handlers, name)
-        first, last = FIRST.get(name), LAST.get(name)
-        if first in handlers and handlers[0] is not first:
-            handlers.remove(first)
-            handlers.insert(0, first)
-        if last in handlers and handlers[-1] is not last:
-            handlers.remove(last)
-            handlers.append(last)
+        if handlers != OURS[name]:
+            theirs = [handler for handler in handlers if handler not in OURS[name]]
+            split = 1 if name in FIRST else 0
+            arranged = OURS[name][:split] + theirs + OURS[name][split:]
+            if handlers != arranged:
+                handlers[:] = arranged
+
+
+_added: list[tuple[str, Callable[..., None]]] = []
+"""The handlers of the extension, each with the name of its event."""
+
+
+def add(*handlers: tuple[str, Callable[..., None]]) -> None:
+    """Add handlers, each with the name of its event, to the lists of these, for good."""
+    _added.extend(handlers)
+    add_missing()
+
+
+def remove(*handlers: tuple[str, Callable[..., None]]) -> None:
+    """Remove handlers that were added."""
+    for name, handler in handlers:
+        _added.remove((name, handler))
+        present = getattr(bpy.app.handlers, name)
+        present[:] = [one for one in present if one != handler]
+
+
+@notifications.structure
+def add_missing(_block: bpy.types.ID | None = None) -> None:
+    """Add the handlers that are not in the lists of their events, as others clear these."""
+    for name, handler in _added:
+        handlers = getattr(bpy.app.handlers, name)
+        if handler not in handlers:
+            handlers.append(handler)
+
+
+def _are_missing() -> bool:
+    return not all([handler in getattr(bpy.app.handlers, name) for name, handler in _added])
 
 
 def _restore(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
@@ -213,7 +246,7 @@ def _update(
     if plan is not None and not (plan.rigs or has_new_relations(depsgraph)):
         return
     _, after = EVENTS[is_frame_change]
-    has_others = getattr(bpy.app.handlers, after) != [FIRST[after], LAST[after]]
+    has_others = getattr(bpy.app.handlers, after) != OURS[after]
     try:
         if has_others and has_edits_of_others and depsgraph.mode != "RENDER":
             follow = partial(_update, depsgraph, is_frame_change, has_edits_of_others=False)
@@ -353,6 +386,7 @@ def before_saving(_path: str, _unused: object = None) -> None:
 @persistent
 def before_load(_path: str, _unused: object = None) -> None:
     """Forget the open file: Blender reads our properties while it opens the next one."""
+    add_missing()
     on_restore()
     on_invalidate.notify()
 
@@ -415,13 +449,17 @@ def refresh(is_loaded: bool = False) -> None:
 def solve_in(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> None:
     """Schedule solving the armatures that a view layer shows for the first time.
 
-    Nothing can be evaluated while Blender draws.
+    Nothing can be evaluated while Blender draws. Others may have cleared the lists of handlers.
     """
-    if unseen(scene, layer) and not bpy.app.timers.is_registered(_solve_in_windows):
+    is_due = unseen(scene, layer) or _are_missing()
+    if is_due and not bpy.app.timers.is_registered(_solve_in_windows):
         bpy.app.timers.register(_solve_in_windows, first_interval=0.0)
 
 
 def _solve_in_windows() -> None:
+    if _are_missing():
+        add_missing()
+        refresh()
     manager = bpy.context.window_manager
     for window in manager.windows if manager else ():
         with suppress(ReferenceError):  # Something was removed; the next update notices.
@@ -473,6 +511,11 @@ LAST: dict[str, Callable[..., None]] = {
 }
 """Those that are called after them."""
 
+OURS = {
+    name: [ends[name] for ends in (FIRST, LAST) if name in ends] for name in (*FIRST, *LAST)
+}
+"""All of them, by the name of their event."""
+
 HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
     *FIRST.items(),
     *LAST.items(),
@@ -492,8 +535,7 @@ def register() -> None:
     Blender's data cannot be accessed while an extension registers. Timers never run in background
     mode, and the 4.2 wheel crashes at exit if one was pending when a file was loaded.
     """
-    for name, handler in HANDLERS:
-        getattr(bpy.app.handlers, name).append(handler)
+    add(*HANDLERS)
     if not bpy.app.background:
         bpy.app.timers.register(start, first_interval=0.0)
 
@@ -503,7 +545,6 @@ def unregister() -> None:
     for timer in (start, _solve_in_windows):
         if bpy.app.timers.is_registered(timer):
             bpy.app.timers.unregister(timer)
-    for name, handler in reversed(HANDLERS):
-        getattr(bpy.app.handlers, name).remove(handler)
+    remove(*HANDLERS)
     part(Runs).overwritten.restore(has_new_bones=True)
     on_invalidate.notify()

@@ -683,6 +683,84 @@ def test_handler_of_others_that_keys_keys_fk(kind, is_keyed, name, has_update, i
         assert distance(shown(rig), before) <= 1e-6
 
 
+CHANGES = {
+    "cleared": list.clear,
+    "without the first": lambda handlers: handlers.__delitem__(slice(1)),
+    "without the last": lambda handlers: handlers.__delitem__(slice(-1, None)),
+    "reversed": list.reverse,
+    "twice": lambda handlers: handlers.extend(handlers[:]),
+    "replaced": lambda handlers: handlers.__setitem__(slice(None), [breaks]),
+}
+
+
+@pytest.fixture
+def lists(empty_file):
+    """The lists of handlers by name, which get back what was in them."""
+    found = {name: getattr(bpy.app.handlers, name) for name in dir(bpy.app.handlers)}
+    found = {name: handlers for name, handlers in found.items() if isinstance(handlers, list)}
+    before = {name: handlers[:] for name, handlers in found.items()}
+    yield found
+    for name, handlers in found.items():
+        handlers[:] = before[name]
+
+
+def ours(handlers):
+    return {handler for handler in handlers if handler.__module__.startswith("addon")}
+
+
+@pytest.mark.parametrize("kind", SOME_KINDS, indirect=True)
+@pytest.mark.parametrize("names", (*((name,) for name in UPDATES), UPDATES[:2], UPDATES[2:]))
+@pytest.mark.parametrize("change", CHANGES)
+def test_handlers_that_others_take_away_leave_fk_and_come_back(
+    kind, is_keyed, names, change, lists, capfd
+):
+    rig, twin = make(kind, is_keyed=is_keyed)
+    rig.keyframe_insert("location", index=0, frame=1)
+    before = {name: lists[name][:] for name in UPDATES}
+
+    def disturb():
+        for name in names:
+            CHANGES[change](lists[name])
+
+    for frame in (9, 13):
+        disturb()
+        go(frame)
+        assert_same(rig, twin)
+        disturb()
+        drag(rig)
+        assert_same(rig, twin)
+    for name in names if change == "replaced" else ():
+        lists[name].remove(breaks)
+    for _ in range(2):
+        drag(rig)
+        go(25)
+
+    assert {name: lists[name][:] for name in UPDATES} == before
+    seen = pose_bits(rig)
+    assert distance(shown(rig), shown(twin)) > 1e-3
+    forget()
+    go(25)
+    assert pose_bits(rig) == seen
+    capfd.readouterr()
+
+
+def test_handlers_that_others_clear_everywhere_come_back_with_a_setting(lists):
+    rig, twin = make("two bones")
+    before = {name: ours(handlers) for name, handlers in lists.items()}
+    for handlers in lists.values():
+        handlers.clear()
+    go(5)
+    rig.fabrik.constraints[0].use_tail = False
+
+    assert {name: ours(handlers) for name, handlers in lists.items()} == before
+    drag(rig)
+    assert_same(rig, twin)
+    seen = pose_bits(rig)
+    forget()
+    go(6)
+    assert pose_bits(rig) == seen != pose_bits(twin)
+
+
 RENDERS = ("frame_change_post", "render_pre", "render_post", "render_write", "render_complete")
 
 
