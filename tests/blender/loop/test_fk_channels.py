@@ -745,7 +745,7 @@ def test_handlers_that_others_take_away_leave_fk_and_come_back(
 
 
 def test_handlers_that_others_clear_everywhere_come_back_with_a_setting(lists):
-    rig, twin = make("two bones")
+    rig, twin = make("four bones, Euler")
     before = {name: ours(handlers) for name, handlers in lists.items()}
     for handlers in lists.values():
         handlers.clear()
