@@ -35,7 +35,7 @@ from ..plan import dependencies, planner
 from ..plan.planner import Planner
 from ..plan.registry import note_update
 from ..settings import joining, notifications, shot_keys
-from ..settings.overriding import complete_references
+from ..settings.overriding import complete_references, point_to_overrides
 from .early import Coming, Early
 from .solving import Runs
 from .timing import Timing
@@ -123,7 +123,7 @@ def _keep_data(events: Events, graphs: list[bpy.types.Depsgraph], is_frame_chang
         pending.declare(is_frame_change)
     if events.may_shots_differ:
         events.may_shots_differ = False
-        _keep_shot_keys()
+        _keep_shots()
 
 
 def _coming(
@@ -379,7 +379,7 @@ def on_restore(_unused: object = None, _unused_too: object = None) -> None:
 def before_saving(_path: str, _unused: object = None) -> None:
     """Restore the FK pose, and have library overrides keep their settings and keys."""
     on_restore()
-    _keep_shot_keys()
+    _keep_shots()
     complete_references()
 
 
@@ -397,7 +397,7 @@ def after_load(_path: str, _unused: object = None) -> None:
     on_invalidate.notify()
     on_load.notify()
     forget_reported()
-    _keep_shot_keys()
+    _keep_shots()
     if planner.is_used():
         refresh(is_loaded=True)
 
@@ -419,11 +419,12 @@ def _follow_joins(events: Events, scene: bpy.types.Scene) -> None:
         report_once("could not keep the constraints of joined armatures")
 
 
-def _keep_shot_keys() -> None:
+def _keep_shots() -> None:
     try:
+        point_to_overrides()
         shot_keys.keep()
     except Exception:
-        report_once("could not keep the keys of library overrides")
+        report_once("could not keep the settings and keys of library overrides")
 
 
 def refresh(is_loaded: bool = False) -> None:
