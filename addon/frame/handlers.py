@@ -301,6 +301,8 @@ def _follow(
     if not is_frame_change and have_hidden_bones_changed(depsgraph):
         plan_of.discard(skeletons=True)
     if depsgraph.mode == "VIEWPORT":
+        if edited:
+            plan_of.note_copied_names(edited)
         plan_of.current_after_writes()
     redeclared, plan_of.deferred.followed = plan_of.deferred.followed, set()
     if (redeclared or not plan_of.is_declared) and depsgraph.mode == "VIEWPORT":
@@ -512,9 +514,7 @@ LAST: dict[str, Callable[..., None]] = {
 }
 """Those that are called after them."""
 
-OURS = {
-    name: [ends[name] for ends in (FIRST, LAST) if name in ends] for name in (*FIRST, *LAST)
-}
+OURS = {name: [ends[name] for ends in (FIRST, LAST) if name in ends] for name in (*FIRST, *LAST)}
 """All of them, by the name of their event."""
 
 HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (

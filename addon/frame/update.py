@@ -327,9 +327,7 @@ def after_edits_of_others(
     _update_quietly(depsgraph, [restore_and_follow])
 
 
-def _update_quietly(
-    depsgraph: bpy.types.Depsgraph, handlers: list[Callable[..., None]]
-) -> None:
+def _update_quietly(depsgraph: bpy.types.Depsgraph, handlers: list[Callable[..., None]]) -> None:
     """Evaluate with other update handlers, as Blender does without any what handlers have changed.
 
     They see what is evaluated: the updates are not listed any more afterwards.
