@@ -301,9 +301,7 @@ def _follow(
     if not is_frame_change and have_hidden_bones_changed(depsgraph):
         plan_of.discard(skeletons=True)
     if depsgraph.mode == "VIEWPORT":
-        if edited:
-            plan_of.note_copied_names(edited)
-        plan_of.current_after_writes()
+        plan_of.current_after_writes(edited)
     redeclared, plan_of.deferred.followed = plan_of.deferred.followed, set()
     if (redeclared or not plan_of.is_declared) and depsgraph.mode == "VIEWPORT":
         redeclared |= _declare_dependencies()

@@ -88,12 +88,19 @@ class Planner:
         self._posed.clear()
         return plan
 
-    def current_after_writes(self) -> Plan:
+    def current_after_writes(self, edited: Collection[bpy.types.ID] = ()) -> Plan:
         """Return the plan after applying its deferred writes.
 
         For updates of viewports only, not for renders and draw handlers.
+
+        Args:
+            edited: Armature data whose bones may have got known names of others, as pasting a pose
+                copies them. Once a bone is renamed, it is too late to tell.
         """
         plan, deferred = self.plan or self.current(), self.deferred
+        for rig in {rig for data in edited for rig in plan.read.get(data.name, ())}:
+            if has_copied_names(rig.object):
+                deferred.note_new(rig.object)
         if not (deferred.noted or deferred.new):
             return plan
         known = {uid: self.armatures[uid] for uid in deferred.new.keys() & self.armatures.keys()}
@@ -104,16 +111,6 @@ class Planner:
         if outdated:  # Problems may contain names of other constraints.
             self._discard(outdated)
         return self.current()
-
-    def note_copied_names(self, edited: Iterable[bpy.types.ID]) -> None:
-        """Have known names corrected that were copied to other bones of armature data.
-
-        Pasting a pose copies them. Once a bone is renamed, it is too late.
-        """
-        read = self.plan.read if self.plan else {}
-        for rig in {rig for data in edited for rig in read.get(data.name, ())}:
-            if has_copied_names(rig.object):
-                self.deferred.note_new(rig.object)
 
     def look_at_animation(self) -> None:
         """Update the lookahead, if the set of animated channels has changed."""

@@ -683,6 +683,81 @@ def test_handler_of_others_that_keys_keys_fk(kind, is_keyed, name, has_update, i
         assert distance(shown(rig), before) <= 1e-6
 
 
+def animation_of(rig):
+    if rig.animation_data is None:
+        rig.animation_data_create()
+    return rig.animation_data
+
+
+def assign(rig, action):
+    data = animation_of(rig)
+    data.action = action
+    if action is not None and hasattr(data, "action_slot"):
+        data.action_slot = action.slots[0]
+
+
+def mute_first(rig, is_muted):
+    for curve in curves(rig):
+        curve.mute = is_muted
+    rig.animation_data.action.update_tag()
+
+
+def move_target(rig, is_moved):
+    rig.fabrik.constraints[0].target.location.y = 0.2 if is_moved else 0.1
+
+
+SETS = {
+    "action": lambda rig, k: assign(rig, bpy.data.actions["AB"[k]]),
+    "no action": lambda rig, k: assign(rig, None if k else bpy.data.actions["A"]),
+    "influence": lambda rig, k: setattr(rig.animation_data, "action_influence", 1 - 0.5 * k),
+    "mute": mute_first,
+    "setting": lambda rig, k: setattr(rig.fabrik.constraints[0], "influence", 1 - 0.5 * k),
+    "target": move_target,
+    "location": lambda rig, k: setattr(rig, "location", (0.1 * k, 0, 0)),
+}
+
+
+@pytest.mark.parametrize("is_always", (True, False), ids=("always", "once"))
+@pytest.mark.parametrize("name", UPDATES)
+@pytest.mark.parametrize("what", SETS)
+def test_what_a_handler_of_others_sets_is_solved_at_once(what, name, is_always, is_first):
+    """Blender evaluates it in the same update, with the action that is assigned by then."""
+    rig, _ = make("four bones, Euler", is_keyed=True)
+    rig.keyframe_insert("location", index=2, frame=1)
+    first = rig.animation_data.action
+    first.name, first.use_fake_user = "A", True
+    second = first.copy()
+    second.name = "B"
+    assign(rig, second)
+    for curve in curves(rig):
+        for key in curve.keyframe_points:
+            key.co.y += 0.2
+        curve.update()
+    assign(rig, first)
+    for frame in range(1, 8):
+        go(frame)
+    last = []
+
+    def swap(scene, *_):
+        k = scene.frame_current % 2
+        if is_always or last[-1:] != [k]:
+            last.append(k)
+            SETS[what](rig, k)
+
+    for frame in (3, 4, 5, 6, 3, 4):
+        with handling(name, swap, is_first):
+            go(frame)
+            rig.update_tag()
+            update()
+            seen = pose_bits(rig)
+        forget()
+        go(frame)
+        rig.update_tag()
+        update()
+        assert distance_of(pose_bits(rig), seen) <= 1e-6, frame
+        last.clear()
+
+
 CHANGES = {
     "cleared": list.clear,
     "without the first": lambda handlers: handlers.__delitem__(slice(1)),
