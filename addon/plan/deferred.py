@@ -56,6 +56,8 @@ class DeferredWrites:
                     owner: Any = block.path_resolve(path)
                     if getattr(owner, name) == before:
                         setattr(owner, name, value)
+                        if name == "fabrik_name":
+                            _follow_in_lists(block, before, value)
             while self.new:
                 uid, armature = self.new.popitem()
                 with suppress(ReferenceError):
@@ -100,6 +102,16 @@ def _make_names_unique(armature: bpy.types.Object) -> bool:
                 names[i] = items[i].name = free_name(armature, name, collection)
                 found = True
     return found
+
+
+def _follow_in_lists(armature: Any, before: object, name: object) -> None:
+    """Have list items that planning does not resolve follow a bone that forgets its last name."""
+    if before in pose_bones(armature):
+        return
+    for collection in LISTS:
+        for item in getattr(settings(armature), collection):
+            if before and getattr(item, "bone", None) == before:
+                item.bone = name
 
 
 def has_copied_names(armature: bpy.types.Object) -> bool:

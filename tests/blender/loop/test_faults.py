@@ -233,6 +233,27 @@ def test_a_body_with_a_pin_is_renamed_in_edit_mode(renamed: str, frames: str) ->
     assert [pin.bone for pin in rig.fabrik.pins] == ["Renamed" if is_planned else "B3"]
 
 
+@pytest.mark.parametrize("is_edit", (True, False), ids=("Edit Mode", "Object Mode"))
+@pytest.mark.parametrize("frames", ("POSING", "PLACE", "ANIMATION"))
+def test_a_pin_of_a_bone_that_a_constraint_names_too_follows_its_renames(
+    frames: str, is_edit: bool
+) -> None:
+    rig = make_chain(4)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    assert bpy.ops.fabrik.pin(bone="B3", kind="LOCATION", frames=frames) == {"FINISHED"}
+    add_constraint(rig, "B3", make_empty("End", (0.5, 0.5, 3)))
+    update()
+    for before, name in (("B3", "Palm"), ("Palm", "Hand")):
+        bpy.ops.object.mode_set(mode="EDIT" if is_edit else "OBJECT")
+        (rig.data.edit_bones if is_edit else rig.data.bones)[before].name = name
+        update()
+        bpy.ops.object.mode_set(mode="OBJECT")
+        update()
+        assert [item.bone for item in rig.fabrik.constraints] == [name]
+        assert [pin.bone for pin in rig.fabrik.pins] == [name]
+
+
 def hide(ob: bpy.types.Object) -> None:
     ob.hide_viewport = True
     update()
