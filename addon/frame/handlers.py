@@ -202,13 +202,17 @@ def remove(*handlers: tuple[str, Callable[..., None]]) -> None:
         present[:] = [one for one in present if one != handler]
 
 
-@notifications.structure
-def add_missing(_block: bpy.types.ID | None = None) -> None:
+def add_missing() -> None:
     """Add the handlers that are not in the lists of their events, as others clear these."""
     for name, handler in _added:
         handlers = getattr(bpy.app.handlers, name)
         if handler not in handlers:
             handlers.append(handler)
+
+
+@notifications.structure
+def _add_missing_of(_block: bpy.types.ID) -> None:
+    add_missing()
 
 
 def _are_missing() -> bool:
