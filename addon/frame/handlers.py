@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from threading import current_thread, main_thread
 from time import perf_counter
 from typing import Any, cast
@@ -33,13 +34,14 @@ from ..blender.updates import (
 from ..plan import dependencies, planner
 from ..plan.planner import Planner
 from ..plan.registry import note_update
-from ..settings import joining, shot_keys
-from ..settings.overriding import complete_references
+from ..settings import joining, notifications, shot_keys
+from ..settings.overriding import complete_references, point_to_overrides
 from .early import Coming, Early
 from .solving import Runs
 from .timing import Timing
 from .update import (
     Update,
+    after_edits_of_others,
     after_evaluation,
     before_evaluation,
     forget_removed_layers,
@@ -79,6 +81,8 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     if events.is_inside:
         return
     events.tagged = None
+    if not is_frame_change:
+        add_missing()
     if plan is not None and not plan.rigs:
         return
     if not is_frame_change:
@@ -122,7 +126,7 @@ def _keep_data(events: Events, graphs: list[bpy.types.Depsgraph], is_frame_chang
         pending.declare(is_frame_change)
     if events.may_shots_differ:
         events.may_shots_differ = False
-        _keep_shot_keys()
+        _keep_shots()
 
 
 def _coming(
@@ -176,17 +180,52 @@ def _take_ends(*names: str) -> None:
     """Make ours the first and last handlers of events, which must not be running.
 
     That which is called last also evaluates what others have changed. Evaluating again clears the
-    depsgraph's list of updates, which others may read.
+    depsgraph's list of updates, which others may read. If others have cleared the list, ours are
+    added again: nothing may be written ahead of an evaluation that nothing restores.
     """
     for name in names:
         handlers = getattr(bpy.app.handlers, name)
-        first, last = FIRST.get(name), LAST.get(name)
-        if first in handlers and handlers[0] is not first:
-            handlers.remove(first)
-            handlers.insert(0, first)
-        if last in handlers and handlers[-1] is not last:
-            handlers.remove(last)
-            handlers.append(last)
+        if handlers != OURS[name]:
+            theirs = [handler for handler in handlers if handler not in OURS[name]]
+            split = 1 if name in FIRST else 0
+            arranged = OURS[name][:split] + theirs + OURS[name][split:]
+            if handlers != arranged:
+                handlers[:] = arranged
+
+
+_added: list[tuple[str, Callable[..., None]]] = []
+"""The handlers of the extension, each with the name of its event."""
+
+
+def add(*handlers: tuple[str, Callable[..., None]]) -> None:
+    """Add handlers, each with the name of its event, to the lists of these, for good."""
+    _added.extend(handlers)
+    add_missing()
+
+
+def remove(*handlers: tuple[str, Callable[..., None]]) -> None:
+    """Remove handlers that were added."""
+    for name, handler in handlers:
+        _added.remove((name, handler))
+        present = getattr(bpy.app.handlers, name)
+        present[:] = [one for one in present if one != handler]
+
+
+def add_missing() -> None:
+    """Add the handlers that are not in the lists of their events, as others clear these."""
+    for name, handler in _added:
+        handlers = getattr(bpy.app.handlers, name)
+        if handler not in handlers:
+            handlers.append(handler)
+
+
+@notifications.structure
+def _add_missing_of(_block: bpy.types.ID) -> None:
+    add_missing()
+
+
+def _are_missing() -> bool:
+    return not all([handler in getattr(bpy.app.handlers, name) for name, handler in _added])
 
 
 def _restore(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
@@ -205,26 +244,40 @@ def _restore(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
         report_once("could not give the armatures their FK pose back")
 
 
-def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
+def _update(
+    depsgraph: bpy.types.Depsgraph, is_frame_change: bool, has_edits_of_others: bool = True
+) -> None:
+    """Follow an evaluation.
+
+    Args:
+        depsgraph: The depsgraph.
+        is_frame_change: Whether the frame changed.
+        has_edits_of_others: Whether what handlers of others have edited is still to be evaluated.
+    """
     events = part(Events)
     plan = events.runs.planner.plan
     if events.is_inside:
         events.runs.meshes.tokens = None
         return
-    is_rebuilt = has_new_relations(depsgraph)
-    if plan is not None and not (plan.rigs or is_rebuilt):
+    if plan is not None and not (plan.rigs or has_new_relations(depsgraph)):
         return
-    events.is_inside = True
+    _, after = EVENTS[is_frame_change]
+    has_others = getattr(bpy.app.handlers, after) != OURS[after]
     try:
+        if has_others and has_edits_of_others and depsgraph.mode != "RENDER":
+            follow = partial(_update, depsgraph, is_frame_change, has_edits_of_others=False)
+            after_edits_of_others(events.runs, depsgraph, follow)
+            return
+        events.is_inside = True
         _take_ends("depsgraph_update_pre", "frame_change_pre")
         if depsgraph.mode == "RENDER":  # It leaves results in the channels until it calls these.
             _take_ends("render_post", "render_cancel")
         try:
-            _follow(events, depsgraph, is_frame_change, is_rebuilt)
+            _follow(events, depsgraph, is_frame_change, has_others)
         except ReferenceError:
             # Something was removed without notice, because it was not evaluated anywhere.
             _give_up()
-            _follow(events, depsgraph, is_frame_change, is_rebuilt)
+            _follow(events, depsgraph, is_frame_change, has_others)
     except KeyboardInterrupt:
         _interrupt()
         raise
@@ -237,18 +290,17 @@ def _update(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
 
 
 def _follow(
-    events: Events, depsgraph: bpy.types.Depsgraph, is_frame_change: bool, is_rebuilt: bool
+    events: Events, depsgraph: bpy.types.Depsgraph, is_frame_change: bool, has_others: bool
 ) -> None:
     """Bring the plan up to date, and solve what an evaluation affects."""
     runs, plan_of = events.runs, events.runs.planner
-    _, after = EVENTS[is_frame_change]
-    has_other_handlers = getattr(bpy.app.handlers, after) != [FIRST[after], LAST[after]]
+    is_rebuilt = has_new_relations(depsgraph)
     # What is edited is tagged, and Blender lists that before the evaluation: nothing if the frame
     # is played. Then `Depsgraph.updates` need not be walked, which takes milliseconds in large
     # scenes.
     is_played = (
         is_frame_change
-        and not (is_rebuilt or has_other_handlers or events.tagged or events.tagged is None)
+        and not (is_rebuilt or has_others or events.tagged or events.tagged is None)
         and depsgraph.mode != "RENDER"
     )
     updates = Updates(depsgraph)
@@ -268,7 +320,7 @@ def _follow(
     if not is_frame_change and have_hidden_bones_changed(depsgraph):
         plan_of.discard(skeletons=True)
     if depsgraph.mode == "VIEWPORT":
-        plan_of.current_after_writes()
+        plan_of.current_after_writes(edited)
     redeclared, plan_of.deferred.followed = plan_of.deferred.followed, set()
     if (redeclared or not plan_of.is_declared) and depsgraph.mode == "VIEWPORT":
         redeclared |= _declare_dependencies()
@@ -293,7 +345,7 @@ def _follow(
         is_foreign(depsgraph),
         has_new_curves,
         redeclared,
-        has_other_handlers,
+        has_others,
     )
     if after_evaluation(runs, events.early, done) and started:
         timing.note(started)
@@ -346,13 +398,14 @@ def on_restore(_unused: object = None, _unused_too: object = None) -> None:
 def before_saving(_path: str, _unused: object = None) -> None:
     """Restore the FK pose, and have library overrides keep their settings and keys."""
     on_restore()
-    _keep_shot_keys()
+    _keep_shots()
     complete_references()
 
 
 @persistent
 def before_load(_path: str, _unused: object = None) -> None:
     """Forget the open file: Blender reads our properties while it opens the next one."""
+    add_missing()
     on_restore()
     on_invalidate.notify()
 
@@ -363,7 +416,7 @@ def after_load(_path: str, _unused: object = None) -> None:
     on_invalidate.notify()
     on_load.notify()
     forget_reported()
-    _keep_shot_keys()
+    _keep_shots()
     if planner.is_used():
         refresh(is_loaded=True)
 
@@ -385,11 +438,12 @@ def _follow_joins(events: Events, scene: bpy.types.Scene) -> None:
         report_once("could not keep the constraints of joined armatures")
 
 
-def _keep_shot_keys() -> None:
+def _keep_shots() -> None:
     try:
+        point_to_overrides()
         shot_keys.keep()
     except Exception:
-        report_once("could not keep the keys of library overrides")
+        report_once("could not keep the settings and keys of library overrides")
 
 
 def refresh(is_loaded: bool = False) -> None:
@@ -415,13 +469,17 @@ def refresh(is_loaded: bool = False) -> None:
 def solve_in(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> None:
     """Schedule solving the armatures that a view layer shows for the first time.
 
-    Nothing can be evaluated while Blender draws.
+    Nothing can be evaluated while Blender draws. Others may have cleared the lists of handlers.
     """
-    if unseen(scene, layer) and not bpy.app.timers.is_registered(_solve_in_windows):
+    is_due = unseen(scene, layer) or _are_missing()
+    if is_due and not bpy.app.timers.is_registered(_solve_in_windows):
         bpy.app.timers.register(_solve_in_windows, first_interval=0.0)
 
 
 def _solve_in_windows() -> None:
+    if _are_missing():
+        add_missing()
+        refresh()
     manager = bpy.context.window_manager
     for window in manager.windows if manager else ():
         with suppress(ReferenceError):  # Something was removed; the next update notices.
@@ -471,6 +529,9 @@ LAST: dict[str, Callable[..., None]] = {
 }
 """Those that are called after them."""
 
+OURS = {name: [ends[name] for ends in (FIRST, LAST) if name in ends] for name in (*FIRST, *LAST)}
+"""All of them, by the name of their event."""
+
 HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
     *FIRST.items(),
     *LAST.items(),
@@ -490,8 +551,7 @@ def register() -> None:
     Blender's data cannot be accessed while an extension registers. Timers never run in background
     mode, and the 4.2 wheel crashes at exit if one was pending when a file was loaded.
     """
-    for name, handler in HANDLERS:
-        getattr(bpy.app.handlers, name).append(handler)
+    add(*HANDLERS)
     if not bpy.app.background:
         bpy.app.timers.register(start, first_interval=0.0)
 
@@ -501,7 +561,6 @@ def unregister() -> None:
     for timer in (start, _solve_in_windows):
         if bpy.app.timers.is_registered(timer):
             bpy.app.timers.unregister(timer)
-    for name, handler in reversed(HANDLERS):
-        getattr(bpy.app.handlers, name).remove(handler)
+    remove(*HANDLERS)
     part(Runs).overwritten.restore(has_new_bones=True)
     on_invalidate.notify()

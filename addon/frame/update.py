@@ -7,7 +7,7 @@ handlers restore the FK pose before and after both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -15,7 +15,6 @@ import bpy
 from ..blender.access import is_edited, session_uid
 from ..blender.animated_values import flush_to_original
 from ..blender.errors import report_once
-from ..blender.meshes import Meshes
 from ..blender.session import part
 from ..blender.skeleton import skeleton_of
 from ..blender.updates import Updates, changed_in, geometry_in, tagged_in
@@ -119,16 +118,16 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         # That has cleared the list of updates.
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
-    right = _confirmed(affected, solved) if was_tried and not done.is_undo else set()
+    may_differ = done.is_undo or done.has_others or not was_tried
+    right = set() if may_differ else _confirmed(affected, solved)
     wrong = _wrong(affected, right, differing)
     changed: set[int] = _read_and_solve(affected, wrong) if wrong else set()
     # What differs from the last pose is not shown yet, unless it was written ahead.
     sure = changed - early.written
     again = sure | {uid for uid in wrong - sure if not affected.is_shown(uid)}
     again |= (affected.evaluated.keys() & done.redeclared) | differing
-    others: set[int] = set()
-    if done.redeclared or done.has_other_handlers:
-        others = _may_be_evaluated(affected, again)
+    # Blender evaluates what is tagged for any view layer, or shares armature data with these.
+    others = affected.evaluated.keys() - again if done.redeclared else set()
     if again or others:
         _evaluate_again(affected, again, others)
     has_news = any([write_reports(runs.writers[uid]) for uid in affected.evaluated])
@@ -223,17 +222,6 @@ def _evaluated(affected: Affected, rigs: set[int], touched: set[int]) -> Evaluat
     )
 
 
-def _may_be_evaluated(affected: Affected, again: set[int]) -> set[int]:
-    """Return the other armatures that Blender may evaluate in the same pass."""
-    others = affected.evaluated.keys() - again
-    if affected.update.redeclared:
-        # It evaluates what is tagged for any view layer, or shares armature data with these.
-        return others
-    # Handlers of others may have tagged some.
-    tagged, rigs = tagged_in([affected.update.depsgraph]), affected.runs.plan.rigs
-    return {uid for uid in others if rigs[uid].object.name in tagged}
-
-
 TRIES = 2
 """Maximum number of evaluations. After undo, and where a script sets the frame, Blender evaluates
 the animation again in the first one, which resets animated channels."""
@@ -279,13 +267,14 @@ def _evaluate_again(
         for _ in range(TRIES):
             _write(affected, again)
             try:
-                _update_quietly(depsgraph, runs.meshes)
+                _update_quietly(depsgraph, [_note_changes] if runs.meshes.tokens else [])
             finally:
                 # Taking flushed values back would tag the armature: Blender would copy it once
                 # more after this handler. The next one does.
                 runs.overwritten.restore_channels(has_new_bones=may_be_rebuilt)
             # Only animation can have changed the channels meanwhile.
-            again = {uid for uid in again if animated[uid] and not affected.is_shown(uid)}
+            written = again | others
+            again = {uid for uid in written if animated[uid] and not affected.is_shown(uid)}
             if not again:
                 break
     finally:
@@ -312,16 +301,42 @@ def _write(affected: Affected, rigs: Iterable[int]) -> None:
         writer.rig.object.update_tag(refresh={"OBJECT"})
 
 
-def _update_quietly(depsgraph: bpy.types.Depsgraph, meshes: Meshes) -> None:
-    """Evaluate without update handlers, as Blender does what handlers have changed.
+def after_edits_of_others(
+    runs: Runs, depsgraph: bpy.types.Depsgraph, follow: Callable[[], None]
+) -> None:
+    """Evaluate what handlers of others have edited, as Blender would after ours, and follow then.
 
-    A handler of our own notes what is evaluated: the updates are not listed any more afterwards.
+    Args:
+        runs: What is kept from update to update.
+        depsgraph: The evaluated depsgraph, not that of a render.
+        follow: What reads it, and must not raise. It finds the updates of both evaluations.
+    """
+    tagged, overwritten = tagged_in([depsgraph]), runs.overwritten
+    objects = [(rig, rig.object) for rig in runs.plan.rigs.values()]
+    rigs = [rig for rig, ob in objects if _exists(ob) and ob.name in tagged]
+    kept = [SavedPose(rig) for rig in rigs] if is_foreign(depsgraph) else []
+    for rig in rigs:  # They may show the right pose.
+        overwritten.write(runs.writers[rig.uid], is_quiet=True)
+
+    def restore_and_follow(*_unused: object) -> None:
+        overwritten.restore_channels(has_new_bones=depsgraph.id_type_updated("SCENE"))
+        for pose in kept:
+            pose.restore()
+        follow()
+
+    _update_quietly(depsgraph, [restore_and_follow])
+
+
+def _update_quietly(depsgraph: bpy.types.Depsgraph, handlers: list[Callable[..., None]]) -> None:
+    """Evaluate with other update handlers, as Blender does without any what handlers have changed.
+
+    They see what is evaluated: the updates are not listed any more afterwards.
     """
     before: list[Any] = bpy.app.handlers.depsgraph_update_pre
     after: list[Any] = bpy.app.handlers.depsgraph_update_post
     kept = before[:], after[:]
     before.clear()
-    after[:] = [_note_changes] if meshes.tokens else []
+    after[:] = handlers
     try:
         depsgraph.update()
     finally:
@@ -349,8 +364,7 @@ class Update(NamedTuple):
         has_new_curves: Whether F-curves may have been edited.
         redeclared: Armatures whose dependencies were just declared, so that Blender evaluates them
             again in any case.
-        has_other_handlers: Whether handlers of other extensions ran before, which may have changed
-            something.
+        has_others: Whether handlers of others ran before, which may have set anything.
     """
 
     depsgraph: bpy.types.Depsgraph
@@ -362,7 +376,7 @@ class Update(NamedTuple):
     is_foreign: bool
     has_new_curves: bool
     redeclared: Set[int] = frozenset()
-    has_other_handlers: bool = False
+    has_others: bool = False
 
 
 class Affected(NamedTuple):

@@ -56,13 +56,15 @@ class DeferredWrites:
                     owner: Any = block.path_resolve(path)
                     if getattr(owner, name) == before:
                         setattr(owner, name, value)
+                        if name == "fabrik_name":
+                            _follow_in_lists(block, before, value)
             while self.new:
                 uid, armature = self.new.popitem()
                 with suppress(ReferenceError):
                     _assign_keys(armature)
                     if _make_names_unique(armature):
                         renamed.add(uid)
-                    _clear_copied_names(armature)
+                    _correct_copied_names(armature)
                     complete_reference(armature)
         self.followed |= followed
         return renamed
@@ -103,9 +105,26 @@ def _make_names_unique(armature: bpy.types.Object) -> bool:
     return found
 
 
-def _clear_copied_names(armature: bpy.types.Object) -> None:
-    """Clear the known name of duplicated bones, which constraints do not refer to."""
+def _follow_in_lists(armature: Any, before: object, name: object) -> None:
+    """Have list items that planning does not resolve follow a bone that forgets its last name."""
+    if before in pose_bones(armature):
+        return
+    for collection in LISTS:
+        for item in getattr(settings(armature), collection):
+            if before and getattr(item, "bone", None) == before:
+                item.bone = name
+
+
+def has_copied_names(armature: bpy.types.Object) -> bool:
+    """Return whether bones have known names of others, as duplicated and pasted ones do."""
+    bones = pose_bones(armature)
+    others = [bone.fabrik_name for bone in bones if bone.fabrik_name not in ("", bone.name)]
+    return bool(others) and not {*others}.isdisjoint(bones.keys())
+
+
+def _correct_copied_names(armature: bpy.types.Object) -> None:
+    """Correct the known name of bones to which that of another was copied."""
     bones = pose_bones(armature)
     for bone in bones:
         if bone.fabrik_name != bone.name and bone.fabrik_name in bones:
-            bone.fabrik_name = ""
+            bone.fabrik_name = bone.name

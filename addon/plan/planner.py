@@ -14,7 +14,7 @@ from typing import cast
 
 import bpy
 
-from ..blender.access import session_uid
+from ..blender.access import is_edited, session_uid
 from ..blender.session import part
 from ..blender.skeleton import (
     forget_skeletons,
@@ -26,7 +26,7 @@ from ..settings import notifications
 from ..settings.properties import settings
 from .bodies import tie_to_bodies
 from .chain_plan import ChainPlan
-from .deferred import DeferredWrites
+from .deferred import DeferredWrites, has_copied_names
 from .dependencies import PendingDeclarations
 from .lookahead import lookahead_of
 from .making import is_orphaned, make_plan
@@ -88,12 +88,19 @@ class Planner:
         self._posed.clear()
         return plan
 
-    def current_after_writes(self) -> Plan:
+    def current_after_writes(self, edited: Collection[bpy.types.ID] = ()) -> Plan:
         """Return the plan after applying its deferred writes.
 
         For updates of viewports only, not for renders and draw handlers.
+
+        Args:
+            edited: Armature data whose bones may have got known names of others, as pasting a pose
+                copies them. Once a bone is renamed, it is too late to tell.
         """
         plan, deferred = self.plan or self.current(), self.deferred
+        for rig in {rig for data in edited for rig in plan.read.get(data.name, ())}:
+            if has_copied_names(rig.object):
+                deferred.note_new(rig.object)
         if not (deferred.noted or deferred.new):
             return plan
         known = {uid: self.armatures[uid] for uid in deferred.new.keys() & self.armatures.keys()}
@@ -184,7 +191,7 @@ class Planner:
         if armature is not None:
             groups = [group.all_objects for group in armature.collections]
             within = [[one.session_uid for one in group] for group in groups]
-            ours = settings(ob).constraints.keys(), within
+            ours = settings(ob).constraints.keys(), within, is_edited(ob)
         return ob.name, ob.data.name if isinstance(ob.data, bpy.types.ID) else "", (animation, ours)
 
     def is_switched(self) -> bool:
@@ -230,7 +237,10 @@ def _plan_armature(armature: bpy.types.Object) -> ArmaturePlan:
     part(DeferredWrites).note_new(armature)
     rig, keys = skeleton_of(armature), keys_of(settings(armature))
     chains = [plan_chain(rig, index) for index in range(len(keys))]
-    return ArmaturePlan(rig, keys, chains, pre_pass_of(rig, chains))
+    # Its rest bones keep their names until Edit Mode is left, so that no body is recognized. Nor is
+    # it posed.
+    pre_pass = () if is_edited(armature) else pre_pass_of(rig, chains)
+    return ArmaturePlan(rig, keys, chains, pre_pass)
 
 
 def _objects_of_file() -> array[int]:

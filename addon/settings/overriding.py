@@ -1,4 +1,4 @@
-"""Groups of settings in library overrides.
+"""Groups of settings, and what these point to, in library overrides.
 
 In Blender 5.2, not in 4.2, an override that stores a group of settings, while its library does not,
 overrides the group as a whole. That cannot be applied: all settings in it are lost when the file is
@@ -7,10 +7,12 @@ opened. Reading a group stores it, also in linked data.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 import bpy
 
+from . import notifications
 from .values import pointed
 
 
@@ -53,3 +55,40 @@ def _complete_within(group: Any, other: Any) -> None:
             for item in getattr(group, name):
                 if item.name in items:
                     _complete_within(item, items[item.name])
+
+
+def point_to_overrides() -> None:
+    """Have the settings of overrides point to overrides of what those of the library point to.
+
+    Of a list item that is new or renamed in the library, Blender only does so when the file is
+    opened again, after it was saved.
+    """
+    overrides = {
+        (override.reference, override.hierarchy_root): block
+        for block in (*bpy.data.objects, *bpy.data.collections)
+        for override in (block.override_library,)
+        if override is not None
+    }
+    for ob in bpy.data.objects:
+        if ob.override_library is None or not ob.is_property_set("fabrik"):
+            continue
+        root = ob.override_library.hierarchy_root
+        with notifications.following():
+            for group, name, linked in [*_linked(cast(Any, ob).fabrik)]:
+                if (linked, root) in overrides:
+                    setattr(group, name, overrides[linked, root])
+
+
+def _linked(group: Any) -> Iterator[tuple[Any, str, bpy.types.ID]]:
+    """Yield the groups within a group that point to linked data, each with the pointer's name."""
+    for prop in group.bl_rna.properties:
+        name = prop.identifier
+        if prop.type == "COLLECTION" and prop.is_runtime:
+            for item in getattr(group, name):
+                yield from _linked(item)
+        elif prop.type == "POINTER" and prop.is_runtime:
+            value = pointed(group, name)
+            if isinstance(value, bpy.types.PropertyGroup):
+                yield from _linked(value)
+            elif value is not None and value.library is not None:
+                yield group, name, value

@@ -15,6 +15,7 @@ from ...blender.errors import ProblemError, report_once
 from ...blender.messages import msg, shown
 from ...blender.refusals import rest_problem
 from ...editing.playing import finish
+from ...frame import handlers
 from ...plan import planner
 from ...ui.paint import MARGIN, Colour, palette, pixel, start_texts, write
 from ...ui.wording import named
@@ -99,13 +100,14 @@ def _write(context: bpy.types.Context, lines: list[str], colour: Colour) -> None
         write(shown(line), margin, margin + i * leading, colour)
 
 
+HANDLERS = (("render_init", before_render), ("load_pre", forget))
+
 _handles: list[Any] = []
 
 
 def register() -> None:
     """Add the handlers."""
-    bpy.app.handlers.render_init.append(before_render)
-    bpy.app.handlers.load_pre.append(forget)
+    handlers.add(*HANDLERS)
     editor: Any = bpy.types.SpaceImageEditor
     _handles.append(editor.draw_handler_add(_draw, (), "WINDOW", "POST_PIXEL"))
 
@@ -115,6 +117,5 @@ def unregister() -> None:
     editor: Any = bpy.types.SpaceImageEditor
     while _handles:
         editor.draw_handler_remove(_handles.pop(), "WINDOW")
-    bpy.app.handlers.load_pre.remove(forget)
-    bpy.app.handlers.render_init.remove(before_render)
+    handlers.remove(*HANDLERS)
     forget()

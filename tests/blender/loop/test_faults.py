@@ -18,6 +18,7 @@ from rigs import (
     make_armature,
     make_chain,
     make_empty,
+    pose_bits,
     tip_error,
     update,
 )
@@ -201,6 +202,56 @@ def test_a_rope_whose_parent_is_renamed_in_edit_mode_goes_on() -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
     update()
     assert rig.fabrik.constraints[0].state != "INVALID", rig.fabrik.constraints[0].message
+
+
+@pytest.mark.parametrize("renamed", ("B0", "B2", "B3"))
+@pytest.mark.parametrize("frames", ("POSING", "PLACE", "ANIMATION"))
+@pytest.mark.usefixtures("silent")
+def test_a_body_with_a_pin_is_renamed_in_edit_mode(renamed: str, frames: str) -> None:
+    """It is recognized by its clip, whose bones have the new names first."""
+    rig = make_chain(4)
+    for frame, turn in ((1, 0.1), (10, 0.4)):
+        for bone in rig.pose.bones:
+            bone.rotation_quaternion = (1, turn, 0, turn / 2)
+            bone.keyframe_insert("rotation_quaternion", frame=frame)
+    go(3)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    assert bpy.ops.fabrik.pin(bone="B3", kind="LOCATION", frames=frames) == {"FINISHED"}
+    go(7)
+    expected = pose_bits(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones[renamed].name = "Renamed"
+    update()
+    go(5)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+    go(7)
+    assert pose_bits(rig) == expected
+    # Others are looked up by the name that the bone knows.
+    is_planned = renamed == "B3" and frames == "PLACE"
+    assert [pin.bone for pin in rig.fabrik.pins] == ["Renamed" if is_planned else "B3"]
+
+
+@pytest.mark.parametrize("is_edit", (True, False), ids=("Edit Mode", "Object Mode"))
+@pytest.mark.parametrize("frames", ("POSING", "PLACE", "ANIMATION"))
+def test_a_pin_of_a_bone_that_a_constraint_names_too_follows_its_renames(
+    frames: str, is_edit: bool
+) -> None:
+    rig = make_chain(4)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    assert bpy.ops.fabrik.pin(bone="B3", kind="LOCATION", frames=frames) == {"FINISHED"}
+    add_constraint(rig, "B3", make_empty("End", (0.5, 0.5, 3)))
+    update()
+    for before, name in (("B3", "Palm"), ("Palm", "Hand")):
+        bpy.ops.object.mode_set(mode="EDIT" if is_edit else "OBJECT")
+        (rig.data.edit_bones if is_edit else rig.data.bones)[before].name = name
+        update()
+        bpy.ops.object.mode_set(mode="OBJECT")
+        update()
+        assert [item.bone for item in rig.fabrik.constraints] == [name]
+        assert [pin.bone for pin in rig.fabrik.pins] == [name]
 
 
 def hide(ob: bpy.types.Object) -> None:

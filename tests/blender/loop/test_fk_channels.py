@@ -683,6 +683,159 @@ def test_handler_of_others_that_keys_keys_fk(kind, is_keyed, name, has_update, i
         assert distance(shown(rig), before) <= 1e-6
 
 
+def animation_of(rig):
+    if rig.animation_data is None:
+        rig.animation_data_create()
+    return rig.animation_data
+
+
+def assign(rig, action):
+    data = animation_of(rig)
+    data.action = action
+    if action is not None and hasattr(data, "action_slot"):
+        data.action_slot = action.slots[0]
+
+
+def mute_first(rig, is_muted):
+    for curve in curves(rig):
+        curve.mute = is_muted
+    rig.animation_data.action.update_tag()
+
+
+def move_target(rig, is_moved):
+    rig.fabrik.constraints[0].target.location.y = 0.2 if is_moved else 0.1
+
+
+SETS = {
+    "action": lambda rig, k: assign(rig, bpy.data.actions["AB"[k]]),
+    "no action": lambda rig, k: assign(rig, None if k else bpy.data.actions["A"]),
+    "influence": lambda rig, k: setattr(rig.animation_data, "action_influence", 1 - 0.5 * k),
+    "mute": mute_first,
+    "setting": lambda rig, k: setattr(rig.fabrik.constraints[0], "influence", 1 - 0.5 * k),
+    "target": move_target,
+    "location": lambda rig, k: setattr(rig, "location", (0.1 * k, 0, 0)),
+}
+
+
+@pytest.mark.parametrize("is_always", (True, False), ids=("always", "once"))
+@pytest.mark.parametrize("name", UPDATES)
+@pytest.mark.parametrize("what", SETS)
+def test_what_a_handler_of_others_sets_is_solved_at_once(what, name, is_always, is_first):
+    """Blender evaluates it in the same update, with the action that is assigned by then."""
+    rig, _ = make("four bones, Euler", is_keyed=True)
+    rig.keyframe_insert("location", index=2, frame=1)
+    first = rig.animation_data.action
+    first.name, first.use_fake_user = "A", True
+    second = first.copy()
+    second.name = "B"
+    assign(rig, second)
+    for curve in curves(rig):
+        for key in curve.keyframe_points:
+            key.co.y += 0.2
+        curve.update()
+    assign(rig, first)
+    for frame in range(1, 8):
+        go(frame)
+    last = []
+
+    def swap(scene, *_):
+        k = scene.frame_current % 2
+        if is_always or last[-1:] != [k]:
+            last.append(k)
+            SETS[what](rig, k)
+
+    for frame in (3, 4, 5, 6, 3, 4):
+        with handling(name, swap, is_first):
+            go(frame)
+            rig.update_tag()
+            update()
+            seen = pose_bits(rig)
+        forget()
+        go(frame)
+        rig.update_tag()
+        update()
+        assert distance_of(pose_bits(rig), seen) <= 1e-6, frame
+        last.clear()
+
+
+CHANGES = {
+    "cleared": list.clear,
+    "without the first": lambda handlers: handlers.__delitem__(slice(1)),
+    "without the last": lambda handlers: handlers.__delitem__(slice(-1, None)),
+    "reversed": list.reverse,
+    "twice": lambda handlers: handlers.extend(handlers[:]),
+    "replaced": lambda handlers: handlers.__setitem__(slice(None), [breaks]),
+}
+
+
+@pytest.fixture
+def lists(empty_file):
+    """The lists of handlers by name, which get back what was in them."""
+    found = {name: getattr(bpy.app.handlers, name) for name in dir(bpy.app.handlers)}
+    found = {name: handlers for name, handlers in found.items() if isinstance(handlers, list)}
+    before = {name: handlers[:] for name, handlers in found.items()}
+    yield found
+    for name, handlers in found.items():
+        handlers[:] = before[name]
+
+
+def ours(handlers):
+    return {handler for handler in handlers if handler.__module__.startswith("addon")}
+
+
+@pytest.mark.parametrize("kind", SOME_KINDS, indirect=True)
+@pytest.mark.parametrize("names", (*((name,) for name in UPDATES), UPDATES[:2], UPDATES[2:]))
+@pytest.mark.parametrize("change", CHANGES)
+def test_handlers_that_others_take_away_leave_fk_and_come_back(
+    kind, is_keyed, names, change, lists, capfd
+):
+    rig, twin = make(kind, is_keyed=is_keyed)
+    rig.keyframe_insert("location", index=0, frame=1)
+    before = {name: lists[name][:] for name in UPDATES}
+
+    def disturb():
+        for name in names:
+            CHANGES[change](lists[name])
+
+    for frame in (9, 13):
+        disturb()
+        go(frame)
+        assert_same(rig, twin)
+        disturb()
+        drag(rig)
+        assert_same(rig, twin)
+    for name in names if change == "replaced" else ():
+        lists[name].remove(breaks)
+    for _ in range(2):
+        drag(rig)
+        go(25)
+
+    assert {name: lists[name][:] for name in UPDATES} == before
+    seen = pose_bits(rig)
+    assert distance(shown(rig), shown(twin)) > 1e-3
+    forget()
+    go(25)
+    assert pose_bits(rig) == seen
+    capfd.readouterr()
+
+
+def test_handlers_that_others_clear_everywhere_come_back_with_a_setting(lists):
+    rig, twin = make("four bones, Euler")
+    before = {name: ours(handlers) for name, handlers in lists.items()}
+    for handlers in lists.values():
+        handlers.clear()
+    go(5)
+    rig.fabrik.constraints[0].use_tail = False
+
+    assert {name: ours(handlers) for name, handlers in lists.items()} == before
+    drag(rig)
+    assert_same(rig, twin)
+    seen = pose_bits(rig)
+    forget()
+    go(6)
+    assert pose_bits(rig) == seen != pose_bits(twin)
+
+
 RENDERS = ("frame_change_post", "render_pre", "render_post", "render_write", "render_complete")
 
 

@@ -612,6 +612,43 @@ class TestBones:
 
         assert (item.subtarget, second.subtarget) == ("Goal", "Goal")
 
+    @pytest.mark.parametrize(
+        "names", [{"B2": "Tip"}, {"B2": "Tip", "B0": "Root"}, {"B0": "Root"}, {"B2": None}]
+    )
+    def test_rename_is_followed_after_pasting_a_pose_flipped(self, names):
+        """Pasting also copies what bones store of their names."""
+        rig = make_armature(
+            {
+                "B0.L": ((1, 0, 0), (1, 0.05, 0.5), ""),
+                "B2.L": ((1, 0.05, 0.5), (1, 0, 1), "B0.L"),
+                "B0.R": ((-1, 0, 0), (-1, 0.05, 0.5), ""),
+                "B2.R": ((-1, 0.05, 0.5), (-1, 0, 1), "B0.R"),
+            }
+        )
+        for side in ("L", "R"):
+            target = make_empty(f"Target.{side}", (1.3 if side == "L" else -1.3, 0.2, 0.6))
+            add_constraint(rig, f"B2.{side}", target, name=side, chain_count=2)
+        update()
+        activate(rig)
+        bpy.ops.object.mode_set(mode="POSE")
+        for bone in rig.pose.bones:
+            (bone if bpy.app.version >= (5, 0) else bone.bone).select = bone.name.endswith(".L")
+        bpy.ops.pose.copy()
+        bpy.ops.pose.paste(flipped=True)
+        bpy.ops.object.mode_set(mode="EDIT")
+        bones = rig.data.edit_bones
+        for old, new in names.items():
+            if new is None:
+                bones.remove(bones[f"{old}.L"])
+            else:
+                bones[f"{old}.L"].name, bones[f"{old}.R"].name = f"{new}.L", f"{new}.R"
+        bpy.ops.object.mode_set(mode="OBJECT")
+        update()
+        tip = names.get("B2", "B2") or "B2"
+        assert [item.bone for item in rig.fabrik.constraints] == [f"{tip}.L", f"{tip}.R"]
+        states = [item.state for item in rig.fabrik.constraints]
+        assert states == ["INVALID" if None in names.values() else "REACHED", "REACHED"]
+
     def test_two_bones_that_swap_their_names_are_not_followed(self):
         """A name that is there is meant, whoever bears it now."""
         make()
@@ -1112,6 +1149,52 @@ class TestLibraries:
                 assert values.pop(keyed)[0] == influence
             assert all(value[0] == 1.0 for value in values.values())
         assert shot_keys.lost(rig) == ([] if keyed else ["Elbow"])
+
+    @pytest.mark.parametrize("is_live", [False, True], ids=["reopened", "reloaded"])
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "items['Tip'].name, items['Elbow'].name = 'Elbow', 'Bend'; items.move(1, 0)",
+            "items.clear(); i = items.add(); i.name, i.bone, i.target = 'New', 'B2', target; "
+            "i.pole_target = i.ground.object = target; "
+            "h = fabrik.holds.add(); h.name, h.prop = 'Cup', target; "
+            "by = h.holders.add(); by.name, by.object = 'Hand', target",
+        ],
+    )
+    def test_what_a_library_renames_or_adds_points_to_the_shot_at_once(
+        self, change, is_live, tmp_path
+    ):
+        """A render farm opens the shot once."""
+        self.keyed_shot(tmp_path)
+        path = tmp_path / "shot.blend"
+        target = next(ob for ob in bpy.data.objects if ob.override_library and not ob.pose)
+        target.location = (0.4, 0.7, 1.1)
+        bpy.ops.wm.save_mainfile()
+        objects = "rig, target = (bpy.data.objects[name] for name in ('Rig', 'Target'))"
+        self.change_library(tmp_path, f"{objects}; fabrik = rig.fabrik; {change}")
+        rig, _ = self.reopened(tmp_path, is_live)
+        items, holds = rig.fabrik.constraints, rig.fabrik.holds
+        used = [ob for item in items for ob in (item.target, item.pole_target, item.ground.object)]
+        used += [ob for hold in holds for ob in (hold.prop, *[by.object for by in hold.holders])]
+        assert {ob.library for ob in used if ob is not None} == {None}
+        assert rig.fabrik.constraints[-1].target.location == Vector((0.4, 0.7, 1.1))
+        seen = pose_bits(rig)
+        bpy.ops.wm.save_as_mainfile(filepath=str(path))
+        rig, _ = self.reopened(tmp_path, is_live=False)
+        assert pose_bits(rig) == seen
+
+    def test_what_a_library_renames_points_to_the_character_that_it_belongs_to(self, tmp_path):
+        self.library(tmp_path)
+        for _ in range(2):
+            self.overridden(tmp_path)
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+        self.change_library(tmp_path, "items[0].name = 'Bend'")
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+        rigs = [ob for ob in bpy.data.objects if ob.override_library and ob.pose]
+        targets = [rig.fabrik.constraints["Bend"].target for rig in rigs]
+        assert len(rigs) == len({*targets}) == 2
+        roots = [ob.override_library.hierarchy_root for ob in (*rigs, *targets)]
+        assert roots[:2] == roots[2:]
 
     def test_a_render_beside_a_window_moves_no_keys_of_a_shot(self, tmp_path, monkeypatch):
         """Its thread calls the handlers while the window reads the actions."""
