@@ -86,14 +86,14 @@ class RopeInput(NamedTuple):
         plane: A point and the unit normal of the collision plane, if any.
         surface: The collision mesh, if any.
         thickness: The distance of the joints from the collision surface.
-        stretch: The largest stretch of the bones, and whether they become thinner; None for none.
+        stretch: The arguments of `Stretch`; None for none.
     """
 
     down: Vec
     plane: tuple[Vec, Vec] | None
     surface: Surface | None
     thickness: float
-    stretch: tuple[float, bool] | None
+    stretch: tuple[float, bool, bool] | None
 
 
 def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
@@ -140,7 +140,7 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> RopeInput:
         else:
             surface = surface_of(snapshot.depsgraph, ob, world)
     item = snapshot.poses[chain.rig.uid].settings[chain.item]
-    stretch = (item.stretch_max, item.use_volume) if chain.stretches else None
+    stretch = (item.stretch_max, item.use_volume, chain.uneven >= 0) if chain.stretches else None
     return RopeInput(down, plane, surface, rope.thickness, stretch)
 
 
