@@ -32,7 +32,7 @@ from fabrik_solver.core.vectors import (
 )
 
 from ..blender.errors import ProblemError
-from ..blender.messages import label
+from ..blender.messages import label, msg
 from ..blender.skeleton import Point
 from ..plan.chain_plan import (
     Aim,
@@ -364,6 +364,8 @@ class ReachingChain(ChainUnit):
         message = inputs.note or ("" if start is None else start.note)
         if not message and posture.state != "REACHED":
             message = explanation(posture, self.plan.stretches, has_iterations(settings))
+        elif not message:
+            message = volume_note(self.plan, settings)
         # Rounded to micrometres; anything below is noise.
         report = Report(posture.state, round(error, 6), posture.iterations_used, message)
         return ChainPose(posture, report)
@@ -494,6 +496,16 @@ def stretch_of(chain: ChainPlan, settings: AnimatedSettings) -> Stretch | None:
     if not chain.stretches:
         return None
     return Stretch(settings.stretch_max, settings.use_volume, chain.uneven >= 0)
+
+
+def volume_note(chain: ChainPlan, settings: AnimatedSettings) -> str:
+    """Return why the bones of a chain don't keep their volume though they should; else nothing."""
+    if chain.uneven < 0 or not settings.use_volume:
+        return ""
+    return msg(
+        "Keep Volume has no effect, as it would shear “{bone}”: set its Inherit Scale to Full",
+        bone=chain.rig.names[chain.uneven],
+    )
 
 
 def orientation_of(inputs: SolveInput, axes: Mat3) -> Tip:

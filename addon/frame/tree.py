@@ -40,6 +40,7 @@ from .chain import (
     orientation_of,
     stretch_of,
     tip_of,
+    volume_note,
 )
 from .solved_scene import SolvedPose, SolvedScene
 
@@ -257,9 +258,9 @@ def _report(tree: TreePlan, i: int, inputs: TreeInput, posture: BodyPosture) -> 
 
 
 def _reason(tree: TreePlan, i: int, inputs: TreeInput, outcome: MemberOutcome) -> str:
-    """Return why the tip of a chain is not on its target; empty if it is."""
+    """Return why the tip of a chain is not on its target, or why it does not keep its volume."""
     if outcome.state == "REACHED":
-        return ""
+        return volume_note(tree.chains[i], cast(SolveInput, inputs.chains[i]).settings)
     posture, bones = outcome.posture, set(tree.chains[i].bones)
     if outcome.state == "LIMITED":
         return explanation(posture, False) if posture and posture.has_orientation_error else LIMITED

@@ -25,6 +25,7 @@ from fabrik_solver.motion.rope_collision import on_plane, on_surface
 from ...blender.errors import ProblemError
 from ...blender.skeleton import Point, vector
 from ...blender.surface import Surface, surface_of
+from ...frame.chain import volume_note
 from ...plan.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Report, Snapshot
 from ...plan.results import explanation
 from ...settings.definitions import animated, fixed
@@ -87,6 +88,7 @@ class RopeInput(NamedTuple):
         surface: The collision mesh, if any.
         thickness: The distance of the joints from the collision surface.
         stretch: The arguments of `Stretch`; None for none.
+        note: What to report if it reaches its target.
     """
 
     down: Vec
@@ -94,6 +96,7 @@ class RopeInput(NamedTuple):
     surface: Surface | None
     thickness: float
     stretch: tuple[float, bool, bool] | None
+    note: str
 
 
 def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
@@ -141,7 +144,8 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> RopeInput:
             surface = surface_of(snapshot.depsgraph, ob, world)
     item = snapshot.poses[chain.rig.uid].settings[chain.item]
     stretch = (item.stretch_max, item.use_volume, chain.uneven >= 0) if chain.stretches else None
-    return RopeInput(down, plane, surface, rope.thickness, stretch)
+    note = volume_note(chain, item)
+    return RopeInput(down, plane, surface, rope.thickness, stretch, note)
 
 
 def _settings(item: FabrikConstraint) -> FabrikRope:
@@ -179,7 +183,8 @@ def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
         rest = _rest(chain, context, rope, target, down)
         posture = pose_rope(chain, target, down, rest, influence, tolerance)
     error = dist(point_in(context.world, posture.tip), context.target)
-    message = "" if posture.state == "REACHED" else explanation(posture, stretch is not None)
+    is_there = posture.state == "REACHED"
+    message = rope.note if is_there else explanation(posture, stretch is not None)
     return ChainPose(
         posture, Report(posture.state, round(error, 6), posture.iterations_used, message)
     )
