@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -52,7 +53,9 @@ class Storing:
         for bone, parent in zip(self._bones, self._parents, strict=True):
             local = posed[parent].inverted_safe() @ posed[bone]
             place, turn, size = local.decompose()
-            stored[bone] = stored[parent] @ Matrix.LocRotScale(place, turn, size)
+            stored[bone] = stored[parent] @ Matrix.LocRotScale(
+                cast(Any, place), turn, cast(Any, size)
+            )
         gaps = np.array([stored[bone] - posed[bone] for bone in self._bones])
         apart = np.linalg.norm((np.array(world) @ gaps @ self._points)[:, :3], axis=1).max(axis=1)
         worst = int(apart.argmax())
