@@ -364,7 +364,7 @@ class ReachingChain(ChainUnit):
         message = inputs.note or ("" if start is None else start.note)
         if not message and posture.state != "REACHED":
             message = explanation(posture, self.plan.stretches, has_iterations(settings))
-        elif not message:
+        elif not message and self.plan.uneven >= 0:
             message = volume_note(self.plan, settings)
         # Rounded to micrometres; anything below is noise.
         report = Report(posture.state, round(error, 6), posture.iterations_used, message)

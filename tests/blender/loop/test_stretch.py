@@ -329,6 +329,22 @@ def test_no_bone_is_sheared_relative_to_its_parent(inherited: str, uneven: str) 
     assert lost_of(rig) < 2e-6
 
 
+def test_nor_in_ropes() -> None:
+    rig = hanging_rig("Hand", "NONE", use_volume=True, solver="ROPE")
+    assert "Keep Volume" in rig.fabrik.constraints[0].message
+    assert shown_bones(rig)["Upper"].matrix.to_scale().y > 1.2
+    assert lost_of(rig) < 2e-6
+
+
+def test_nor_in_bodies() -> None:
+    """Where the hand has a chain of its own as well, and is what stretches."""
+    rig = hanging_rig("Finger", "NONE", use_volume=True)
+    add_constraint(rig, "Hand", make_empty("Other", (1.9, 0.8, 3.1)), use_stretch=True)
+    update()
+    assert shown_bones(rig)["Hand"].matrix.to_scale().y > 1.1
+    assert lost_of(rig) < 2e-6
+
+
 @pytest.mark.parametrize("volume", (False, True))
 def test_bones_are_only_longer_if_all_inherit_scale(volume: bool) -> None:
     rig = hanging_rig("", "FULL", use_volume=volume)
