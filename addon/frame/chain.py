@@ -358,7 +358,7 @@ class ReachingChain(ChainUnit):
             settings.tolerance,
             settings.influence,
             None if inputs.axes is None else orientation_of(inputs, inputs.axes),
-            stretch_of(self.plan, settings),
+            stretch_of(self.plan, settings) if self.plan.stretches else None,
             () if start is None else start.rotations,
         )
         message = inputs.note or ("" if start is None else start.note)
@@ -491,10 +491,8 @@ def goal_of(inputs: SolveInput) -> Goal:
     )
 
 
-def stretch_of(chain: ChainPlan, settings: AnimatedSettings) -> Stretch | None:
-    """Return how far the bones of a chain may stretch; None if they may not."""
-    if not chain.stretches:
-        return None
+def stretch_of(chain: ChainPlan, settings: AnimatedSettings) -> Stretch:
+    """Return how far the bones of a chain may stretch."""
     return Stretch(settings.stretch_max, settings.use_volume, chain.uneven >= 0)
 
 

@@ -243,7 +243,7 @@ def _pull_of(tree: TreePlan, chain: ChainPlan, inputs: SolveInput) -> Pull:
         settings.root_weight if is_free else 0.0,
         settings.chain_bias,
         tip,
-        stretch_of(chain, settings),
+        stretch_of(chain, settings) if chain.stretches else None,
     )
 
 
