@@ -397,12 +397,14 @@ class ReachingChain(ChainUnit):
             settings.tolerance,
             settings.influence,
             None if inputs.axes is None else orientation_of(inputs, inputs.axes),
-            stretch_of(settings) if self.plan.stretches else None,
+            stretch_of(self.plan, settings) if self.plan.stretches else None,
             () if start is None else start.rotations,
         )
         message = inputs.note or ("" if start is None else start.note)
         if not message and posture.state != "REACHED":
             message = explanation(posture, self.plan.stretches, has_iterations(settings))
+        elif not message and self.plan.uneven >= 0:
+            message = volume_note(self.plan, settings)
         report = Report(posture.state, 0.0, posture.iterations_used, message)
         return ChainPose(posture, report)
 
@@ -560,9 +562,19 @@ def goal_of(inputs: SolveInput) -> Goal:
     )
 
 
-def stretch_of(settings: AnimatedSettings) -> Stretch:
-    """Return the stretch limits."""
-    return Stretch(settings.stretch_max, settings.use_volume)
+def stretch_of(chain: ChainPlan, settings: AnimatedSettings) -> Stretch:
+    """Return how far the bones of a chain may stretch."""
+    return Stretch(settings.stretch_max, settings.use_volume, chain.uneven >= 0)
+
+
+def volume_note(chain: ChainPlan, settings: AnimatedSettings) -> str:
+    """Return why the bones of a chain don't keep their volume though they should; else nothing."""
+    if chain.uneven < 0 or not settings.use_volume:
+        return ""
+    return msg(
+        "Keep Volume has no effect, as it would shear “{bone}”: set its Inherit Scale to Full",
+        bone=chain.rig.names[chain.uneven],
+    )
 
 
 def orientation_of(inputs: SolveInput, axes: Mat3) -> Tip:

@@ -46,6 +46,7 @@ from .chain import (
     orientation_of,
     stretch_of,
     tip_of,
+    volume_note,
 )
 from .solved_scene import SolvedPose, SolvedScene
 
@@ -287,7 +288,7 @@ def _pull_of(tree: TreePlan, chain: ChainPlan, inputs: SolveInput) -> Pull:
         settings.root_weight if is_free else 0.0,
         settings.chain_bias,
         tip,
-        stretch_of(settings) if chain.stretches else None,
+        stretch_of(chain, settings) if chain.stretches else None,
     )
 
 
@@ -316,9 +317,9 @@ def _report(
 
 
 def _reason(tree: TreePlan, i: int, inputs: TreeInput, outcome: MemberOutcome, state: str) -> str:
-    """Return why the tip of a chain is not on its target; empty if it is."""
+    """Return why the tip of a chain is not on its target, or why it does not keep its volume."""
     if state == "REACHED":
-        return ""
+        return volume_note(tree.chains[i], cast(SolveInput, inputs.chains[i]).settings)
     posture, bones = outcome.posture, set(tree.chains[i].bones)
     if state == "LIMITED":
         return explanation(posture, False) if posture and posture.has_orientation_error else LIMITED

@@ -485,6 +485,8 @@ class ChainPlan(UnitPart):
         note: A note on a valid constraint.
         is_late: Whether the note says that it lags one update behind.
         stretches: Whether its bones may stretch.
+        uneven: A bone on it that doesn't inherit its parent's axes unchanged and would be sheared
+            relative to a parent that is only longer, so that it stretches uniformly; -1 for none.
         more: Slots (see `KINDS`) that it poses besides rotations.
         ranges: The bones as ranges of consecutive indices.
         root_parent: The parent of the first bone, -1 if it has none.
@@ -520,6 +522,7 @@ class ChainPlan(UnitPart):
     note: str = ""
     is_late: bool = False
     stretches: bool = False
+    uneven: int = -1
     more: list[int] = field(default_factory=list)
     ranges: list[IndexRange] = field(default_factory=list)
     root_parent: int = -1
@@ -594,6 +597,9 @@ class ChainPlan(UnitPart):
     def enable_stretch(self) -> None:
         """Let the bones change their scale."""
         self.stretches = True
+        beneath = sorted(self.rig.below({self.bones[0]}) - {self.bones[0]})
+        uneven = [bone for bone in beneath if not self.rig.bone(bone).is_plain]
+        self.uneven = uneven[0] if uneven else -1
         self.more += [self.rig.slot(SCALE, bone) for bone in self.bones]
 
 

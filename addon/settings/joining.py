@@ -345,6 +345,7 @@ def _follow_all() -> None:
 
 def _follow(ob: bpy.types.Object, join: Join) -> None:
     fabrik = settings(ob)
+    _keep_slot(ob, join.action)
     driver, track = join.drivers, join.tracks
     drivers = [*ob.animation_data.drivers] if ob.animation_data else []
     tracks = [*ob.animation_data.nla_tracks] if ob.animation_data else []
@@ -381,6 +382,17 @@ def _follow(ob: bpy.types.Object, join: Join) -> None:
                 bpy.data.objects.remove(cast(Any, left))
     notifications.structure.notify(ob)
     ob.update_tag()
+
+
+def _keep_slot(ob: bpy.types.Object, before: Curves) -> None:
+    """Assign the slot of an action again that Blender takes from an armature.
+
+    It does if what is joined is driven, as by our own driver, and has no action.
+    """
+    uid, slot = before
+    action = ob.animation_data.action if ob.animation_data else None
+    if slot and action is not None and action.session_uid == uid:
+        animation.use_action(ob, action, slot)
 
 
 def _takes_action(ob: bpy.types.Object, join: Join, part: JoinedArmature) -> bool:

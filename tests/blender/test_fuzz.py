@@ -41,7 +41,17 @@ from hypothesis.stateful import (
 )
 from inside import planned
 from rendering import rendered
-from rigs import channels_bits, elsewhere, go, is_finite, pose_bits, shown_bits, update, world_bits
+from rigs import (
+    channels_bits,
+    curves,
+    elsewhere,
+    go,
+    is_finite,
+    pose_bits,
+    shown_bits,
+    update,
+    world_bits,
+)
 
 from addon.blender import errors as faults
 
@@ -196,6 +206,14 @@ class Users(RuleBasedStateMachine):
     def bring(self, chance: random.Random) -> None:
         self.take("bring", user.bring, chance, self.folder)
 
+    @rule(act=st.sampled_from((user.join, user.pin, user.pin, user.simulate)), chance=chances)
+    def body(self, act: Any, chance: random.Random) -> None:
+        self.take(act.__name__, act, chance)
+
+    @rule()
+    def all_off(self) -> None:
+        self.take("all off", self._all_off)
+
     @rule(chance=chances)
     def instance(self, chance: random.Random) -> None:
         self.take("instance", user.instance, chance)
@@ -223,6 +241,25 @@ class Users(RuleBasedStateMachine):
     @rule()
     def render(self) -> None:
         self.take("render", self._render)
+
+    def _all_off(self) -> None:
+        """Without what poses it, the rig is shown as its twin."""
+        rig, twin = pair()
+        fabrik, data = rig.fabrik, rig.animation_data
+        moved = [*data.drivers, *curves(rig)] if data else []
+        if any(one.data_path.startswith("fabrik.") for one in moved):
+            return
+        switched = [(one, "enabled", False) for one in (*fabrik.constraints, *fabrik.gaits)]
+        switched += [(one, "frames", "POSING") for one in fabrik.pins]
+        before = [getattr(one, name) for one, name, _ in switched]
+        for one, name, value in switched:
+            setattr(one, name, value)
+        update()
+        if is_seen(rig) and is_seen(twin) and is_finite(twin) and not has_blenders_ik(rig):
+            assert pose_bits(rig) == pose_bits(twin), "the FK pose is not shown"
+        for (one, name, _), value in zip(switched, before, strict=True):
+            setattr(one, name, value)
+        update()
 
     def _undo(self, kind: str, chance: random.Random) -> None:
         """Undo gives back what was, and redo what was undone."""

@@ -112,6 +112,14 @@ def summary(result: BakeResult, options: BakeOptions, left_out: list[str]) -> st
         text += msg(" (“{bone}”, frame {frame})", bone=shown.bone, frame=shown.frame)
     if not shown.holds:
         text += msg(", more than {tolerance}", tolerance=shown.tolerance)
+    if shown.loss:
+        text += msg(
+            ". “{bone}” is sheared at frame {frame}, which glTF and FBX can't store "
+            "({loss:.3g} mm): set its Inherit Scale to Full",
+            bone=shown.lost_bone,
+            frame=shown.lost_frame,
+            loss=1000.0 * shown.loss,
+        )
     if left_out:
         text += msg(
             ". Skipped because they are linked, disabled or cannot be solved: {left_out}",
@@ -252,7 +260,9 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
 
     def finished(self, result: BakeResult) -> set[OperatorReturnItems]:
         """Report what was baked."""
-        kind = "INFO" if result.verification.holds and not result.still_active else "WARNING"
+        shown = result.verification
+        is_fine = shown.holds and not shown.loss and not result.still_active
+        kind = "INFO" if is_fine else "WARNING"
         say(self, kind, summary(result, self._options, self._left_out))
         return {"FINISHED"}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import bpy
@@ -14,6 +14,7 @@ from ...blender.rotation import channel_of, floats
 from ...blender.turns import Numbers
 from ...editing.playing import play
 from .selecting import BakeSelection
+from .storing import Loss, Storing
 
 
 @dataclass
@@ -24,11 +25,13 @@ class ArmatureRecording:
         numbers: For each of `BakeSelection.channels`, frames × bones × size, in single precision.
         matrices: Matrices of the bones in armature space, frames × bones × 4 × 4.
         worlds: Matrices of the armature in world space, frames × 4 × 4.
+        losses: What files cannot store, at each frame; empty if it was not measured.
     """
 
     numbers: list[Numbers]
     matrices: Numbers
     worlds: Numbers
+    losses: list[Loss] = field(default_factory=list)
 
 
 @dataclass
@@ -77,6 +80,7 @@ class _Recorder:
     def __init__(self, selection: BakeSelection, count: int) -> None:
         """Allocate the recording for a number of frames."""
         self._armature = selection.armature
+        self._storing = Storing(selection.armature, selection.bones)
         self._places = np.array(selection.bones)
         self._channels = [
             (*channel_of(channel.mode), self._places[list(channel.bones)])
@@ -89,6 +93,7 @@ class _Recorder:
             ],
             np.empty((count, len(selection.bones), 4, 4), np.float32),
             np.empty((count, 4, 4), np.float64),
+            [(0.0, -1)] * count,
         )
 
     def record(self, i: int, depsgraph: bpy.types.Depsgraph) -> None:
@@ -100,9 +105,10 @@ class _Recorder:
         ):
             numbers[i] = _column(bones, name, size)[places]
         # Blender returns matrices in column-major order.
-        matrices = _column(bones, "matrix", 16)[self._places].reshape(-1, 4, 4)
-        self.recorded.matrices[i] = matrices.transpose(0, 2, 1)
+        matrices = _column(bones, "matrix", 16).reshape(-1, 4, 4).transpose(0, 2, 1)
+        self.recorded.matrices[i] = matrices[self._places]
         self.recorded.worlds[i] = copy.matrix_world
+        self.recorded.losses[i] = self._storing.loss(matrices, copy.matrix_world)
 
 
 def _column(bones: Any, name: str, size: int) -> Numbers:

@@ -34,6 +34,10 @@ class Verification:
         frame: The frame of that error.
         holds: Whether all errors are within the tolerance.
         tolerance: The tolerance, for the report.
+        loss: How far files that store no shear are from the baked pose, in metres; 0 within
+            `EXACT`.
+        lost_bone: Name of the bone that is farthest.
+        lost_frame: The frame where it is.
     """
 
     distance: float
@@ -42,6 +46,9 @@ class Verification:
     frame: int
     holds: bool
     tolerance: str
+    loss: float = 0.0
+    lost_bone: str = ""
+    lost_frame: int = 0
 
 
 def compare(
@@ -79,7 +86,21 @@ def compare(
     tolerance = msg("{exact:g} of the chain's length", exact=EXACT)
     if error > 0.0:
         tolerance = msg("{angle:.3g}° in the channels", angle=degrees(error))
-    return Verification(distance, angle, where[1], live.frames[where[0]], holds, tolerance)
+    lost = _lost(baked, selections)
+    return Verification(distance, angle, where[1], live.frames[where[0]], holds, tolerance, *lost)
+
+
+def _lost(baked: Recording, selections: Sequence[BakeSelection]) -> tuple[float, str, int]:
+    """Return how much of a pose files cannot store, of which bone, and at which frame."""
+    worst = (0.0, "", 0)
+    for selection, recorded in zip(selections, baked.armatures, strict=True):
+        scales = np.linalg.norm(recorded.worlds[:, :3, :3], axis=1).mean(axis=-1)
+        names = pose_bones(selection.armature).keys()
+        rows = zip(recorded.losses, scales, baked.frames, strict=False)  # There may be none.
+        for (distance, bone), scale, frame in rows:
+            if distance > max(worst[0], EXACT * max(selection.chain_lengths) * scale):
+                worst = (distance, names[bone], frame)
+    return worst
 
 
 def is_part_of(some: Recording, whole: Recording) -> bool:

@@ -177,7 +177,7 @@ def _instant(solved: SolvedScene, unit: ShotUnit) -> Instant | None:
             task.settings.iterations,
             task.settings.tolerance,
             turn,
-            stretch_of(task.settings) if own.plan.stretches else None,
+            stretch_of(own.plan, task.settings) if own.plan.stretches else None,
         )
     except (ProblemError, ValueError, ArithmeticError):
         return None

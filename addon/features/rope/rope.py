@@ -25,6 +25,7 @@ from fabrik_solver.motion.rope_collision import on_plane, on_surface
 from ...blender.errors import ProblemError
 from ...blender.skeleton import Point, vector
 from ...blender.surface import Surface, surface_of
+from ...frame.chain import volume_note
 from ...plan.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Report, Snapshot
 from ...plan.results import explanation
 from ...settings.definitions import animated, fixed
@@ -86,14 +87,16 @@ class RopeInput(NamedTuple):
         plane: A point and the unit normal of the collision plane, if any.
         surface: The collision mesh, if any.
         thickness: The distance of the joints from the collision surface.
-        stretch: The largest stretch of the bones, and whether they become thinner; None for none.
+        stretch: The arguments of `Stretch`; None for none.
+        note: What to report if it reaches its target.
     """
 
     down: Vec
     plane: tuple[Vec, Vec] | None
     surface: Surface | None
     thickness: float
-    stretch: tuple[float, bool] | None
+    stretch: tuple[float, bool, bool] | None
+    note: str
 
 
 def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
@@ -140,8 +143,9 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> RopeInput:
         else:
             surface = surface_of(snapshot.depsgraph, ob, world)
     item = snapshot.poses[chain.rig.uid].settings[chain.item]
-    stretch = (item.stretch_max, item.use_volume) if chain.stretches else None
-    return RopeInput(down, plane, surface, rope.thickness, stretch)
+    stretch = (item.stretch_max, item.use_volume, chain.uneven >= 0) if chain.stretches else None
+    note = volume_note(chain, item)
+    return RopeInput(down, plane, surface, rope.thickness, stretch, note)
 
 
 def _settings(item: FabrikConstraint) -> FabrikRope:
@@ -178,7 +182,8 @@ def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
         down = _normal_in(context.world, rope.down)
         rest = _rest(chain, context, rope, target, down)
         posture = pose_rope(chain, target, down, rest, influence, tolerance)
-    message = "" if posture.state == "REACHED" else explanation(posture, stretch is not None)
+    is_there = posture.state == "REACHED"
+    message = rope.note if is_there else explanation(posture, stretch is not None)
     return ChainPose(posture, Report(posture.state, 0.0, posture.iterations_used, message))
 
 

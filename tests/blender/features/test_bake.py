@@ -476,6 +476,23 @@ def test_stretch_and_a_free_root_are_baked_with_scale_and_location(empty_file):
     assert difference(played(other), live) < 1e-5
 
 
+def test_what_files_cannot_store_is_said_with_bone_and_frame(rig, capfd):
+    """Measured from the baked pose, also of a bone on the baked ones."""
+    upper, lower = (rig.pose.bones[name] for name in ("B1", "B2"))
+    rig.fabrik.constraints[0].bone = "B1"
+    rig.data.bones["B2"].inherit_scale = "ALIGNED"
+    lower.rotation_quaternion = (0.9, 0.4, 0.2, 0.1)
+    for frame, scale in ((1, 1.0), (9, 1.0), (10, 1.3), (11, 1.0)):
+        upper.scale.y = scale
+        upper.keyframe_insert("scale", index=1, frame=frame)
+    assert bpy.ops.fabrik.bake(frame_start=1, frame_end=END, afterwards="LEAVE") == {"FINISHED"}
+    report = capfd.readouterr().out
+    assert "“B2” is sheared at frame 10, which glTF and FBX can't store (" in report
+    rig.data.bones["B2"].inherit_scale = "FULL"
+    verification = bake(rig).verification
+    assert (verification.holds, verification.loss) == (True, 0.0)
+
+
 def test_time_that_the_scene_remaps(rig):
     bpy.context.scene.render.frame_map_new = 200
     live = played(rig)

@@ -27,7 +27,7 @@ from addon.features.bake import selecting
 from addon.features.bake.options import REMOVE
 
 FRAMES = range(1, 25)
-BONES = ("B0", "B1", "B2", "Hand")
+BONES = ("B0", "B1", "B2", "Hand", "Finger")
 LENGTH = 3.0
 NEAR = 1e-4 * LENGTH
 
@@ -54,6 +54,7 @@ def moving(empty_file):
             "B1": ((0, 0.2, 1), (0, 0, 2), "B0"),
             "B2": ((0, 0, 2), (0, 0.1, 3), "B1"),
             "Hand": ((0, 0.1, 3), (0, 0.1, 3.3), "B2"),
+            "Finger": ((0.2, 0.2, 3.2), (0.2, 0.3, 3.4), "Hand"),
         }
     )
     rig.location = (0.5, -0.2, 0.3)
@@ -73,17 +74,23 @@ def moving(empty_file):
 @pytest.fixture
 def live(moving):
     """The same, baked, and where its joints were before that."""
+    bake()
+    return moving
+
+
+def bake():
+    """Bake the rig, leave nothing else to export, and return how files differ from it."""
     rig = bpy.data.objects["Rig"]
     picks, _ = selecting.select(selecting.all_constraints([rig]))
     options = baking.BakeOptions(FRAMES[0], FRAMES[-1], afterwards=REMOVE)
     work = baking.bake(bpy.context.scene, bpy.context.view_layer, picks, options)
-    with pytest.raises(StopIteration):
+    with pytest.raises(StopIteration) as done:
         while True:
             next(work)
     bpy.data.objects.remove(bpy.data.objects["Target"])
     for action in {*bpy.data.actions} - {rig.animation_data.action}:
         bpy.data.actions.remove(action)  # They would be exported as well.
-    return moving
+    return done.value.value.verification.loss
 
 
 ROUND_TRIP = """
@@ -183,6 +190,35 @@ def test_gltf_holds_what_was_not_baked(moving, tmp_path, mode):
 
 def test_fbx_holds_what_was_not_baked(moving, tmp_path):
     check("FBX", moving, read_back(tmp_path, "fbx", "io_scene_fbx", FBX, FROM_FBX))
+
+
+def stretched(inherited):
+    """Let the chain stretch with a turned hand; return where the joints are then."""
+    rig = bpy.data.objects["Rig"]
+    for bone in rig.data.bones:
+        bone.inherit_scale = inherited
+    rig.pose.bones["Hand"].rotation_quaternion = (0.8, 0.4, 0.3, 0.2)
+    item = rig.fabrik.constraints[0]
+    item.use_stretch, item.stretch_max, rig.scale = True, 2.0, (0.8, 0.8, 0.8)
+    rig.location.z -= 1.5
+    return joints()
+
+
+@pytest.mark.parametrize("inherited", ("FULL", "ALIGNED"))
+def test_gltf_holds_a_stretched_arm_and_its_hand(moving, tmp_path, inherited):
+    live = stretched(inherited)
+    found = read_back(tmp_path, "gltf", "io_scene_gltf2", {"export_animations": True}, {})
+    check(f"glTF {inherited}", live, found)
+
+
+def test_what_files_cannot_hold_is_measured(moving, tmp_path):
+    """A hand on a bone that was scaled unevenly by hand."""
+    rig = bpy.data.objects["Rig"]
+    rig.pose.bones["B2"].scale = (1.0, 1.5, 1.0)
+    live = stretched("NONE")
+    loss = bake()
+    found = read_back(tmp_path, "gltf", "io_scene_gltf2", {"export_animations": True}, {})
+    assert NEAR < 0.2 * loss < apart(live, found) < loss
 
 
 def plain(_rig):

@@ -230,6 +230,8 @@ def curves(ob: bpy.types.Object) -> list[bpy.types.FCurve]:
         return []
     if not hasattr(data.action, "layers"):
         return list(data.action.fcurves)
+    if data.action_slot is None:
+        return []
     bags = [strip.channelbag(data.action_slot) for strip in data.action.layers[0].strips]
     return [curve for bag in bags if bag for curve in bag.fcurves]
 

@@ -32,6 +32,11 @@ EXTRA = "Extra"
 INSTANCED = "Instanced"
 """A collection with the pair and another armature, which Empties instance."""
 
+GUEST = "Guest"
+"""Armatures that are joined into the pair at once."""
+
+PINNED = ("POSING", "PLACE", "ANIMATION")
+
 LAST_FRAME = 12
 PRESETS = Path(__file__).resolve().parents[3] / "addon/presets/fabrik_ik"
 
@@ -163,6 +168,7 @@ def renew_twin() -> None:
     twin.name, twin.data = "Twin", rig.data.copy()
     twin.fabrik.constraints.clear()
     twin.fabrik.gaits.clear()
+    twin.fabrik.pins.clear()
     data = twin.animation_data
     if data is not None and data.action is not None:
         data.action = data.action.copy()
@@ -601,6 +607,57 @@ def instance(chance: Chance) -> str:
     else:
         bpy.data.objects.remove(chance.choice(found))
     return kind
+
+
+def join(chance: Chance) -> str:
+    """Join a guest with constraints and pins into the rig, and one without into the twin."""
+    if len(pair()[0].pose.bones) > 9 or not may_copy():
+        return ""
+    show(*pair())
+    place, key = any_place(chance), chance.choice((0, 0, 1, 5))
+    # Blender plays the keys of a guest on bones of the same names before it renames these.
+    bones = (f"G{len(pair()[0].pose.bones)}", "G") if key else ("B0", "B1")
+    ends = ((0, 0, 0), (0, 0.2, 1), ""), ((0, 0.2, 1), (0, 0, 2), bones[0])
+    guests = [make_armature(dict(zip(bones, ends, strict=True)), GUEST) for _ in PAIR]
+    for guest in guests:
+        guest.location = place
+        if key:
+            guest.pose.bones[bones[0]].rotation_quaternion = (0.9, 0.3, 0.2, 0.1)
+            guest.pose.bones[bones[0]].keyframe_insert("rotation_quaternion", frame=key)
+    guest = guests[0]
+    for _ in range(chance.randrange(3)):
+        item = guest.fabrik.constraints.add()
+        item.name, item.bone, item.target = "IK", chance.choice(bones), chance.choice(targets())
+        item.solver, item.use_stretch = chance.choice(SOLVERS), chance.random() < 0.3
+    if chance.random() < 0.5:
+        activate(guest)
+        call(bpy.ops.fabrik.pin, bone=chance.choice(bones), frames=chance.choice(PINNED))
+    if chance.random() < 0.8:
+        update()  # Else Blender has not evaluated it.
+    said = []
+    for ob, guest in zip(pair(), guests, strict=True):
+        activate(ob)
+        guest.select_set(True)
+        said.append(call(bpy.ops.object.join))
+    return f"{place} {key} {said} {pair()[0].pose.bones.keys()}"
+
+
+def pin(chance: Chance) -> str:
+    """Pin a bone of the rig, or free it."""
+    rig = pair()[0]
+    show(rig)
+    activate(rig)
+    options = {"bone": any_bone(chance, rig), "kind": chance.choice(("LOCATION", "BOTH", "NONE"))}
+    if chance.random() < 0.7:
+        options["frames"] = chance.choice(PINNED)
+    return f"{options} {call(bpy.ops.fabrik.pin, **options)}"
+
+
+def simulate(chance: Chance) -> str:
+    rig = pair()[0]
+    show(rig)
+    activate(rig)
+    return call(bpy.ops.fabrik.simulate)
 
 
 def change_scene(chance: Chance) -> str:

@@ -56,6 +56,19 @@ def reaches(rig: Any, index: int) -> bool:
     )
 
 
+def test_keys_stay_when_an_armature_without_an_action_is_joined() -> None:
+    """Blender takes the slot of the action if what is joined has drivers, as our constraints do."""
+    rig, other = figure("A", 0), figure("B", 5)
+    bone = rig.pose.bones["B0"]
+    for frame, x in ((1, 0.0), (11, 0.5)):
+        bone.location.x = x
+        bone.keyframe_insert("location", frame=frame)
+    go(1)
+    join(rig, other)
+    go(11)
+    assert bone.location.x == 0.5
+
+
 @pytest.mark.parametrize("kept", [0, 1])
 def test_constraints_go_along(kept: int) -> None:
     rigs = [figure("A", 0), figure("B", 5)]

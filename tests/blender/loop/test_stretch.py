@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import bpy
+import numpy as np
 import pytest
 from rigs import (
     activate,
     add_constraint,
     channels_bits,
     elsewhere,
+    evaluated,
     go,
+    make_armature,
     make_chain,
     make_empty,
     pose_bits,
@@ -22,6 +25,8 @@ from rigs import (
     update,
     world_location,
 )
+
+from addon.features.bake.storing import Storing
 
 INHERITED = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "ZYX")
@@ -181,7 +186,7 @@ def test_driven_scale_is_said() -> None:
 
 
 def test_stretch_max_is_named_where_it_stops_the_chain() -> None:
-    rig, target, _ = stretched_rig(stretch_max=1.1)
+    rig, target, _ = stretched_rig(stretch_max=1.1, use_volume=False)
     item = rig.fabrik.constraints[0]
     assert item.state == "OUT_OF_REACH"
     assert "Stretch Max" in item.message
@@ -272,6 +277,93 @@ def test_added_and_removed_bones_leave_the_others_their_fk_scale() -> None:
         assert tuple(bones["B1"].scale) == pytest.approx((1.0, 1.0, 1.0))
         assert tuple(bones["B2"].scale) == pytest.approx((0.8, 1.05, 0.9))
         assert tuple(bones["Z"].scale) == (1.0, 1.0, 1.0)
+
+
+# What files can store
+
+HANGING = {
+    "Upper": ((0, 0, 0), (0.1, -0.2, 1), ""),
+    "Lower": ((0.1, -0.2, 1), (0, 0, 2), "Upper"),
+    "Twist": ((0.2, 0.1, 1.2), (0.3, 0.2, 1.6), "Lower"),
+    "Hand": ((0, 0, 2), (0.2, 0.2, 2.3), "Lower"),
+    "Finger": ((0.1, 0.2, 2.3), (0.4, 0.2, 2.4), "Hand"),
+}
+
+
+def hanging_rig(uneven: str, inherited: str, **settings: object) -> bpy.types.Object:
+    """A stretched arm with a hand, of which a bone, or all, inherit less than all scale."""
+    rig = make_armature(HANGING)
+    for bone in rig.data.bones:
+        bone.inherit_scale = inherited if uneven in (bone.name, "") else "FULL"
+    for i, bone in enumerate(rig.pose.bones):
+        bone.rotation_quaternion = (1.0, 0.1 * i, -0.2, 0.1)
+    target = make_empty(location=(1.5, 0.5, 2.5))
+    add_constraint(rig, "Lower", target, use_stretch=True, stretch_max=3.0, **settings)
+    update()
+    assert state_of(rig) == "REACHED"
+    assert tip_error(rig, "Lower", target) < 5e-6
+    return rig
+
+
+def lost_of(rig: bpy.types.Object) -> float:
+    shown = evaluated(rig)
+    matrices = np.array([np.array(bone.matrix) for bone in shown.pose.bones])
+    return Storing(rig, range(len(rig.pose.bones))).loss(matrices, shown.matrix_world)[0]
+
+
+@pytest.mark.parametrize("uneven", ("", "Lower", "Twist", "Hand", "Finger"))
+@pytest.mark.parametrize("inherited", INHERITED[1:])
+def test_no_bone_is_sheared_relative_to_its_parent(inherited: str, uneven: str) -> None:
+    """Also where softness bends the arm, and the armature is scaled unevenly and mirrored."""
+    rig = hanging_rig(uneven, inherited)
+    item = rig.fabrik.constraints[0]
+    for item.use_volume in (False, True):
+        update()
+        x, y, z = shown_bones(rig)["Upper"].matrix.to_scale()
+        assert y > 1.2
+        assert (x, z) == pytest.approx((y, y))
+        assert ("Keep Volume" in item.message) is item.use_volume
+        assert lost_of(rig) < 2e-6
+    item.softness, rig.scale = 0.2, (-1.2, 0.7, 1.0)
+    update()
+    assert lost_of(rig) < 2e-6
+
+
+def test_nor_in_ropes() -> None:
+    rig = hanging_rig("Hand", "NONE", use_volume=True, solver="ROPE")
+    assert "Keep Volume" in rig.fabrik.constraints[0].message
+    assert shown_bones(rig)["Upper"].matrix.to_scale().y > 1.2
+    assert lost_of(rig) < 2e-6
+
+
+def test_nor_in_bodies() -> None:
+    """Where the hand has a chain of its own as well, and is what stretches."""
+    rig = hanging_rig("Finger", "NONE", use_volume=True)
+    add_constraint(rig, "Hand", make_empty("Other", (1.9, 0.8, 3.1)), use_stretch=True)
+    update()
+    assert shown_bones(rig)["Hand"].matrix.to_scale().y > 1.1
+    assert lost_of(rig) < 2e-6
+
+
+@pytest.mark.parametrize("volume", (False, True))
+def test_bones_are_only_longer_if_all_inherit_scale(volume: bool) -> None:
+    rig = hanging_rig("", "FULL", use_volume=volume)
+    x, y, z = shown_bones(rig)["Upper"].matrix.to_scale()
+    assert y > 1.2
+    assert (x, z) == pytest.approx((y**-0.5,) * 2 if volume else (1.0, 1.0))
+    assert rig.fabrik.constraints[0].message == ""
+    assert lost_of(rig) < 2e-6
+
+
+def test_a_bone_that_does_not_inherit_rotation_is_not_sheared_either() -> None:
+    rig = hanging_rig("", "FULL", use_volume=True)
+    rig.data.bones["Finger"].use_inherit_rotation = False
+    update()
+    assert "“Finger”" in rig.fabrik.constraints[0].message
+    assert lost_of(rig) < 2e-6
+    rig.data.bones["Finger"].use_inherit_rotation = True
+    update()
+    assert rig.fabrik.constraints[0].message == ""
 
 
 # Frames

@@ -81,6 +81,11 @@ class Bone:
     inherit_rotation: bool = True
     local_location: bool = True
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it inherits its parent's axes unchanged, as nearly every bone does."""
+        return self.inherit_scale == "FULL" and self.inherit_rotation
+
 
 @final
 class Local:

@@ -159,7 +159,7 @@ class ChainLink:
         scale: The FK pose's scale.
         arm: The next bone's head, or the tip, in the space of the posed bone.
         aim: The same before the rotation, but with the scale.
-        is_plain: Whether it inherits its parent's axes unchanged, as nearly every bone does.
+        is_plain: See `Bone.is_plain`.
         turn: The matrix from the inherited axes to the unscaled ones under the FK pose: the
             rotation, after the rest axes if the bone is plain (else `inherited_axes` has them).
     """
@@ -179,7 +179,7 @@ class ChainLink:
         self.scale = local.scale
         self.arm = arm
         self.aim = times(arm, local.scale)
-        self.is_plain = bone.inherit_scale == "FULL" and bone.inherit_rotation
+        self.is_plain = bone.is_plain
         turn = quat_matrix(local.rotation)
         self.turn = mat_product(bone.rest, turn) if self.is_plain else turn
 

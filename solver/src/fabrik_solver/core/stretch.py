@@ -4,6 +4,11 @@ A chain that has to stretch is straight, unless softness or limits bend it. Then
 is along each bone's own Y axis and shears nothing: a bone that inherits scale keeps its own, and
 one that does not needs its parent's. Where the chain is bent, a bone's scale makes up for what its
 sheared axes lack.
+
+File formats and engines store a bone as a location, a rotation R and a scale S relative to its
+parent, whose axes are P. The bone's are then P R S: a bone that inherits its parent's scale in full
+can be stored whatever P is. One with right angles C instead, as with all other settings of Inherit
+Scale, is P (P⁻¹ C) with sheared P⁻¹ C, unless P is scaled alike in all directions.
 """
 
 from math import isfinite, sqrt
@@ -59,13 +64,16 @@ class Stretch:
     Attributes:
         most: The greatest length of each bone, as a multiple of its own.
         keeps_volume: Whether bones become thinner as they stretch.
+        is_uniform: Whether bones become as much thicker instead, as Blender's own IK scales them,
+            so that no bone on them is sheared relative to its parent.
     """
 
-    __slots__ = ("keeps_volume", "most")
+    __slots__ = ("is_uniform", "keeps_volume", "most")
     most: float
     keeps_volume: bool
+    is_uniform: bool
 
-    def __init__(self, most: float, keeps_volume: bool) -> None:
+    def __init__(self, most: float, keeps_volume: bool, is_uniform: bool = False) -> None:
         """Take the settings.
 
         Raises:
@@ -75,6 +83,14 @@ class Stretch:
             raise ValueError("the most that a chain stretches to must be finite and at least 1")
         self.most = most
         self.keeps_volume = keeps_volume
+        self.is_uniform = is_uniform
+
+    def growth(self, factor: float) -> Vec:
+        """Return the factors of the lengths of a bone's axes, given that of its length."""
+        if self.is_uniform:
+            return (factor, factor, factor)
+        thickness = 1.0 / sqrt(factor) if self.keeps_volume else 1.0
+        return (thickness, factor, thickness)
 
 
 def reach_stretched(
@@ -103,8 +119,8 @@ def _stretched(
 ) -> Posture:
     """Return the pose of a chain stretched as far as needed, or allowed, to reach the target.
 
-    All bones stretch along their Y axis by one factor: the ratio of the target's distance to that
-    of the unstretched tip. Where softness holds the tip back, this scales up the bend that
+    All bones become longer by one factor: the ratio of the target's distance to that of the
+    unstretched tip. Where softness holds the tip back, this scales up the bend that
     softness left: the factor is 1 where softness begins and grows without a kink. At
     `Stretch.most` the tip stays back as softness has it, times that.
 
@@ -226,13 +242,12 @@ def _grown(
         goal: The goal of the posture.
         frames: The unstretched frames, for the lengths of their axes.
         factor: The factor of the bones' lengths.
-        stretch: Whether bones become thinner.
+        stretch: What becomes of their thickness.
 
     Returns:
         The posture, the lengths of the bones, and the distance from the tip to the solved one.
     """
-    thickness = 1.0 / sqrt(factor) if stretch.keeps_volume else 1.0
-    growth = (thickness, factor, thickness)
+    growth = stretch.growth(factor)
     axes, head = chain.parent[0], chain.root
     numbers: list[float] = []
     lengths: list[float] = []
