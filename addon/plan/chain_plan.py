@@ -481,6 +481,7 @@ class ChainPlan(UnitPart):
         ranges: The bones as ranges of consecutive indices.
         root_parent: The parent of the first bone, -1 if it has none.
         is_root_free: Whether its first bone may move.
+        root_limits: The names of the Limit Location constraints within which it does.
         is_layered: Whether a constraint earlier in the list poses some of its bones.
         is_timed: Whether its solution depends on the frame itself.
         watched: Objects besides target and pole that it depends on.
@@ -516,6 +517,7 @@ class ChainPlan(UnitPart):
     ranges: list[IndexRange] = field(default_factory=list)
     root_parent: int = -1
     is_root_free: bool = False
+    root_limits: Sequence[str] = ()
     is_layered: bool = False
     is_timed: bool = False
     watched: list[bpy.types.Object] = field(default_factory=list)
