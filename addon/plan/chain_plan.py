@@ -475,6 +475,7 @@ class ChainPlan(UnitPart):
         rest_bend: How it bends where its pose does not tell; None if nothing else does.
         problem: Why the constraint is invalid; empty if it is valid.
         note: A note on a valid constraint.
+        is_disturbed: Whether it says that Blender moves its bones after they are solved.
         is_late: Whether the note says that it lags one update behind.
         stretches: Whether its bones may stretch.
         more: Slots (see `KINDS`) that it poses besides rotations.
@@ -511,6 +512,7 @@ class ChainPlan(UnitPart):
     rest_bend: RestBend | None = None
     problem: str = ""
     note: str = ""
+    is_disturbed: bool = False
     is_late: bool = False
     stretches: bool = False
     more: list[int] = field(default_factory=list)

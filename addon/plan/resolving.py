@@ -46,7 +46,9 @@ def plan_chain(rig: Skeleton, index: int) -> ChainPlan:
             chain.pole = _point(item, "pole_target", "pole_subtarget")
         chain.kind.resolve(chain, item)
         _refuse_posed_bones(chain)
-        chain.note = _note_of_disturbance(chain) or chain.note
+        disturbance = _note_of_disturbance(chain)
+        chain.is_disturbed = chain.kind.reaches and bool(disturbance)
+        chain.note = disturbance or chain.note
     except ProblemError as problem:
         chain.problem = str(problem)
     except ReferenceError:

@@ -1,4 +1,4 @@
-"""A root that may move leaves what is locked of its channels as it is, and slides along the rest."""
+"""A root that may move keeps what is locked of its channels, and slides along the rest."""
 
 from __future__ import annotations
 
