@@ -176,3 +176,89 @@ def test_a_root_turns_only_about_what_is_free(rotation: tuple[bool, ...]) -> Non
         assert turned_off(one, rotation) < 1e-4, seed
         if one.can_slide_there():
             assert tip_error(one.rig, one.tip, one.target) < 1e-3, (seed, one.item.state)
+
+
+@pytest.mark.parametrize("space", ["LOCAL", "WORLD", "POSE", "LOCAL_WITH_PARENT"])
+def test_a_root_slides_to_the_ends_that_limit_location_leaves_it(space: str) -> None:
+    reached = 0
+    for seed in range(4):
+        one = arm(seed)
+        con = one.carriage.constraints.new("LIMIT_LOCATION")
+        con.owner_space = space
+        for i, axis in enumerate(AXES):
+            for end, offset in (("min", -0.2), ("max", 0.3)):
+                setattr(con, f"use_{end}_{axis}", True)
+                setattr(con, f"{end}_{axis}", offset + seen_in(one, space)[i])
+        one.rig.update_tag()
+        update()
+        assert not one.item.message or one.item.state != "REACHED"
+        error = tip_error(one.rig, one.tip, one.target)
+        assert one.item.error == pytest.approx(error, abs=2e-5)
+        reached += one.item.state == "REACHED"
+        before = one.shown.matrix.translation.copy()
+        con.mute = True
+        update()
+        con.mute = False
+        update()
+        assert (one.shown.matrix.translation - before).length < 1e-6, "no history"
+    assert reached
+
+
+def seen_in(one: Arm, space: str) -> Vector:
+    """Return the location that the carriage has in the FK pose, in a space."""
+    one.item.enabled = False
+    update()
+    shown, rest = one.shown, one.carriage.bone.matrix_local
+    one.item.enabled = True
+    if space == "LOCAL":
+        return one.carriage.location.copy()
+    seen = {"WORLD": one.rig.matrix_world @ shown.matrix, "POSE": shown.matrix}
+    return seen.get(space, rest.inverted() @ shown.matrix).translation.copy()
+
+
+@pytest.mark.parametrize("kind", ["LIMIT_ROTATION", "LIMIT_DISTANCE", "LIMIT_LOCATION"])
+@pytest.mark.parametrize("is_free", [False, True])
+def test_the_state_is_that_of_the_pose_that_blenders_constraints_leave(
+    kind: str, is_free: bool
+) -> None:
+    one = arm(1)
+    one.item.use_free_root = is_free
+    one.target.location = tip_of(one) + Vector((0.3, 0.3, 0.3))
+    con = one.rig.pose.bones["A0"].constraints.new(kind)
+    if kind == "LIMIT_ROTATION":
+        con.owner_space, con.use_limit_x, con.use_limit_z = "LOCAL", True, True
+    elif kind == "LIMIT_DISTANCE":
+        con.target, con.distance = make_empty("Far", (9.0, 9.0, 9.0)), 1.0
+    else:
+        con.use_min_x, con.min_x = True, 9.0
+    update()
+    error = tip_error(one.rig, one.tip, one.target)
+    assert error > 0.01
+    assert (one.item.state, one.item.error) == ("LIMITED", pytest.approx(error, abs=2e-5))
+    assert f"“{con.name}”" in one.item.message
+    con.mute = True
+    update()
+    update()
+    assert one.item.error == pytest.approx(tip_error(one.rig, one.tip, one.target), abs=2e-5)
+    assert not one.item.message or one.item.state != "REACHED"
+
+
+def tip_of(one: Arm) -> Vector:
+    return one.rig.matrix_world @ shown_bones(one.rig)[one.tip].tail
+
+
+def test_changed_locks_count_in_the_next_update_and_chains_share_them() -> None:
+    one = arm(0)
+    other = make_empty("Other", one.target.location + Vector((0.2, 0.1, 0.0)))
+    add_constraint(one.rig, "A0", other, chain_count=2, use_free_root=True)
+    update()
+    free = one.shown.location.copy()
+    one.carriage.lock_location = (True, False, True)
+    one.target.location.x += 1e-4
+    update()
+    assert free.x != one.carriage.location.x
+    assert (one.shown.location.x, one.shown.location.z) == one.carriage.location.xz[:]
+    one.carriage.lock_location = (False, False, False)
+    one.target.location.x -= 1e-4
+    update()
+    assert (one.shown.location - free).length < 1e-6
