@@ -6,10 +6,21 @@ from collections.abc import Collection
 from math import inf
 from typing import Any, NamedTuple
 
-from fabrik_solver import Bone, Cone, Limit, Local, euler_angles, head_in_parent, point_in
+from fabrik_solver import (
+    Bone,
+    Cone,
+    Limit,
+    LimitedLock,
+    Local,
+    LockedAngles,
+    LockedNumbers,
+    Slab,
+    euler_angles,
+    head_in_parent,
+    point_in,
+    slab,
+)
 from fabrik_solver.core.constraints import ConstraintSpaces
-from fabrik_solver.core.locks import LimitedLock, LockedAngles, LockedNumbers
-from fabrik_solver.core.slide import Slab, slab
 from fabrik_solver.core.vectors import (
     IDENTITY,
     ORIGIN,

@@ -19,12 +19,12 @@ from fabrik_solver import (
     Posture,
     Pull,
     RestBend,
+    Slab,
     point_in,
     pose_body,
     seen_from,
 )
 from fabrik_solver.core.constraints import ConstraintSpaces
-from fabrik_solver.core.slide import Slab
 
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError, listed
