@@ -12,8 +12,15 @@ from mathutils import Euler, Matrix, Vector
 from fabrik_solver.core.vectors import ORIGIN
 
 from ..blender.access import pose_bones
+from ..blender.errors import listed
+from ..blender.limbs import named_chain
+from ..blender.messages import msg
+from ..blender.refusals import joints_problem
 from ..blender.skeleton import vector
+from ..plan.registry import kind_of
+from ..settings.joint_limits import has_native_limits
 from ..settings.joints import FabrikJoint
+from ..settings.properties import FabrikConstraint
 from .flexion import Flexion
 
 ALIGNED = 1e-3
@@ -60,14 +67,83 @@ def add_hinge(joint: FabrikJoint, axis: Vector, low: float, high: float) -> None
     joint.found = f"{before}\n{_hinge_line(joint)}"
 
 
-def remove_hinges(armature: bpy.types.Object, bones: Iterable[str]) -> None:
-    """Restore the joints of bones from before `add_hinge`, unless they were changed since."""
+def use_native_limits(armature: bpy.types.Object, item: FabrikConstraint) -> None:
+    """Let the joints of a chain without a limit use Blender's IK limits, where bones have any.
+
+    They do until the constraints that need it are removed. Armature data that is linked is left as
+    it is; `native_limits_notes` says so.
+    """
+    if joints_problem(armature):
+        return
+    for name in limited_bones(armature, item):
+        bone: Any = pose_bones(armature)[name]
+        if bone.fabrik_joint.limit_type == "NONE" and has_native_limits(bone):
+            bone.fabrik_joint.limit_type = bone.fabrik_joint.found = "BLENDER"
+
+
+def limited_bones(armature: bpy.types.Object, item: FabrikConstraint) -> list[str]:
+    """Return the bones that a constraint poses within limits, with the hand that it may orient."""
+    kind = kind_of(item.solver)
+    if item.bone not in pose_bones(armature) or not (kind.reaches or kind.gaze):
+        return []
+    chain = named_chain(item, pose_bones(armature)[item.bone])
+    return [*chain.bones, *filter(None, [chain.tip])]
+
+
+def native_limits_notes(armature: bpy.types.Object, items: Iterable[FabrikConstraint]) -> list[str]:
+    """Return notes on what becomes of the IK locks and limits of the bones of new chains."""
+    by_type = _natively_limited(armature, items)
+    notes = unused_limits_notes(armature, items)
+    if "BLENDER" in by_type:
+        used = listed(by_type["BLENDER"])
+        notes.insert(0, msg("Uses Blender's IK limits of {bones}", bones=used))
+    return notes
+
+
+def unused_limits_notes(armature: bpy.types.Object, items: Iterable[FabrikConstraint]) -> list[str]:
+    """Return notes on those that have no effect."""
+    notes: list[str] = []
+    for kind, names in _natively_limited(armature, items).items():
+        if kind == "NONE":
+            unused = listed(names)
+            notes.append(msg("Blender's IK limits of {bones} aren't used", bones=unused))
+            notes.append(joints_problem(armature))
+        elif kind != "BLENDER":
+            notes += [
+                msg(
+                    "“{bone}” keeps the limit of its FABRIK IK joint instead of Blender's IK limit",
+                    bone=name,
+                )
+                for name in names
+            ]
+    return [*filter(None, notes)]
+
+
+def _natively_limited(
+    armature: bpy.types.Object, items: Iterable[FabrikConstraint]
+) -> dict[str, list[str]]:
+    """Return the bones of chains with native limits, by the type of their own limit."""
+    by_type: dict[str, list[str]] = {}
+    for name in dict.fromkeys(name for item in items for name in limited_bones(armature, item)):
+        bone: Any = pose_bones(armature)[name]
+        if has_native_limits(bone):
+            by_type.setdefault(bone.fabrik_joint.limit_type, []).append(name)
+    return by_type
+
+
+def restore_limits(armature: bpy.types.Object, bones: Iterable[str]) -> None:
+    """Restore the joints of bones from before `add_hinge` and `use_native_limits`.
+
+    Those that were changed since stay.
+    """
     for name in bones:
         joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
         if not joint.found:
             continue
         before, _, found = joint.found.partition("\n")
         joint.found = ""
+        if before == joint.limit_type == "BLENDER":
+            joint.limit_type = "NONE"
         if joint.limit_type != "HINGE" or _hinge_line(joint) != found:
             continue
         joint.limit_type = "NONE"

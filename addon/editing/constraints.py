@@ -11,9 +11,8 @@ from fabrik_solver import exact_for
 from fabrik_solver.core.bend import LIMB
 
 from ..blender import animation
-from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
-from ..blender.limbs import common_name, limb_length, named_chain
+from ..blender.limbs import common_name, limb_length
 from ..blender.skeleton import skeleton_of
 from ..frame.solving import solve_constraint
 from ..plan import dependencies, planner
@@ -23,7 +22,7 @@ from ..plan.registry import kind_of
 from ..settings import shot_keys
 from ..settings.properties import FabrikConstraint, free_name, settings
 from . import offset
-from .bending import remove_hinges
+from .bending import limited_bones, restore_limits, use_native_limits
 from .defaults import apply_defaults
 from .flexion import remember
 from .girth import beside_mesh
@@ -97,6 +96,7 @@ def add(
         raise ProblemError(problem)
     fabrik.active_index = len(fabrik.constraints) - 1
     item.use_offset = use_offset
+    use_native_limits(armature, item)
     remember(armature, item)
     return item
 
@@ -104,25 +104,18 @@ def add(
 def remove(armature: bpy.types.Object, *indices: int) -> None:
     """Remove constraints with their animation, and update the paths of later ones.
 
-    The hinges that were found for them go as well, unless they were changed, or another one bends
-    there: the pose, and so what fits it, may be another one since then.
+    The limits that their joints got go as well, unless they were changed, or another one poses
+    the bone: the pose, and so what fits it, may be another one since then.
 
     Raises:
         ProblemError: If one is inherited by a library override; the others may be removed.
     """
     items = settings(armature).constraints
-    bones = {name for index in indices for name in _bending_bones(armature, items[index])}
+    bones = {name for index in indices for name in limited_bones(armature, items[index])}
     remove_from(armature, "constraints", "active_index", *indices)
     if bones and cast(bpy.types.Armature, armature.data).is_editable:
-        others = {name for item in items for name in _bending_bones(armature, item)}
-        remove_hinges(armature, sorted(bones - others))
-
-
-def _bending_bones(armature: bpy.types.Object, item: FabrikConstraint) -> list[str]:
-    """Return the bones of a constraint whose joints bend."""
-    if item.bone not in pose_bones(armature) or not kind_of(item.solver).reaches:
-        return []
-    return named_chain(item, pose_bones(armature)[item.bone]).bones[1:]
+        others = {name for item in items for name in limited_bones(armature, item)}
+        restore_limits(armature, sorted(bones - others))
 
 
 def remove_from(armature: bpy.types.Object, collection: str, active: str, *indices: int) -> None:

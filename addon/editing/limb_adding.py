@@ -25,7 +25,7 @@ from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of, upright, vector
 from ..settings.properties import FabrikConstraint, free_name, settings
 from . import constraints as editing
-from .bending import add_hinge, remove_hinges
+from .bending import add_hinge, native_limits_notes, restore_limits
 from .controls import refuse_uneditable, remove_bones, use_bones
 from .ends import with_ends
 from .flexion import Flexion, flexion_of, flip, restore_flexions, stored_flexions
@@ -124,14 +124,16 @@ def _add_limbs(
         ends += [one.hand for one in jointed if one.detached and one.hand != one.detached.tip]
         notes = _build(armature, jointed, options, before, hinged)
     except BaseException:
-        remove_hinges(armature, hinged)
+        restore_limits(armature, hinged)
         _remove_from(armature, start)
         if ends:
             remove_bones(armature, ends)
         restore_flexions(armature, flexions)
         raise
     updated()
-    return list(range(start, len(settings(armature).constraints))), notes
+    indices = list(range(start, len(settings(armature).constraints)))
+    items: list[Any] = [settings(armature).constraints[index] for index in indices]
+    return indices, [*notes, *native_limits_notes(armature, items)]
 
 
 def _build(
@@ -200,7 +202,7 @@ def keep_pose(
     """
     if not added or not _differs(armature, limb, before):
         return ""
-    remove_hinges(armature, added)
+    restore_limits(armature, added)
     return msg("No hinge for “{bone}”: its pose is out of range", bone=limb.bones[-1])
 
 
@@ -370,7 +372,7 @@ def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
     The joint within a bone that is split in order to twist is kept as it is at rest.
 
     Returns:
-        The names of the limited bones, for `remove_hinges`.
+        The names of the limited bones, for `restore_limits`.
     """
     rig = skeleton_of(armature)
     bones = [rig.index[name] for name in limb.bones]

@@ -227,13 +227,13 @@ def read_constraint(con: Any, owner: Any) -> Constraint:
     if kind == "DAMPED_TRACK":
         return DampedTrack(AXES[con.track_axis.removeprefix("TRACK_")])
     if kind == "LIMIT_LOCATION":
-        return LimitLocation(_range(con))
+        return LimitLocation(range_of(con))
     if kind == "LIMIT_ROTATION":
         used = con.use_limit_x, con.use_limit_y, con.use_limit_z
         least, most = (con.min_x, con.min_y, con.min_z), (con.max_x, con.max_y, con.max_z)
         return LimitRotation(used, least, most, con.use_legacy_behavior, _order(con, owner))
     if kind == "LIMIT_SCALE":
-        return LimitScale(_range(con))
+        return LimitScale(range_of(con))
     return CopyTransforms(con.remove_target_shear)
 
 
@@ -278,7 +278,8 @@ def _signs(con: Any) -> Vec:
     return -1.0 if x else 1.0, -1.0 if y else 1.0, -1.0 if z else 1.0
 
 
-def _range(con: Any) -> Range:
+def range_of(con: Any) -> Range:
+    """Return what a Limit Location or Limit Scale constraint allows."""
     least = (
         con.min_x if con.use_min_x else -inf,
         con.min_y if con.use_min_y else -inf,

@@ -40,6 +40,7 @@ class Runs:
         readers: By armature, what reads it.
         writers: By armature, what writes it.
         units: All units.
+        disturbed: Those with chains whose bones Blender moves after they are solved.
         is_solved: Whether an update was solved with the plan.
         overwritten: What is overwritten for an evaluation.
         meshes: The evaluated meshes that something was made of.
@@ -53,6 +54,7 @@ class Runs:
         self.readers: dict[int, FkReader] = {}
         self.writers: dict[int, PoseWriter] = {}
         self.units: list[Unit] = []
+        self.disturbed: list[Unit] = []
         self.is_solved = False
         self.overwritten = Overwritten()
         self.meshes = part(Meshes)
@@ -81,6 +83,11 @@ class Runs:
             known = self._units
             self._units = {unit: known.get(unit) or _unit_of(unit) for unit in plan.units}
             self.units = [*self._units.values()]
+            self.disturbed = [
+                unit
+                for unit in self.units
+                if any([chain.is_disturbed for chain in unit.plan.members])
+            ]
             self._cached = sum([len(one.plan.bones) * len(one.results) for one in self.units])
             self.is_solved = False
         return plan

@@ -19,14 +19,17 @@ from fabrik_solver import (
     Posture,
     Pull,
     RestBend,
+    Slab,
     is_on_target,
     judged,
     point_in,
     pose_body,
     seen_from,
 )
+from fabrik_solver.core.constraints import ConstraintSpaces
 from fabrik_solver.core.vectors import Quat, Vec
 
+from ..blender.access import pose_bones
 from ..blender.errors import ProblemError, listed
 from ..blender.messages import msg
 from ..plan.bend_side import bend_side
@@ -48,6 +51,7 @@ from .chain import (
     tip_of,
     volume_note,
 )
+from .root_locks import RootLocks, root_locks
 from .solved_scene import SolvedPose, SolvedScene
 
 Bends = tuple[list[RestBend | None], list[RestBend | None]]
@@ -63,6 +67,7 @@ class TreeInput(NamedTuple):
         chains: The inputs of each chain; None if it is not solved.
         refused: Its report then.
         start: The pose to solve from instead of the FK pose, if the chain is continuous.
+        locks: The locks of the first bone, if it may move.
     """
 
     parent: Frame
@@ -70,6 +75,7 @@ class TreeInput(NamedTuple):
     chains: tuple[SolveInput | None, ...]
     refused: tuple[Report | None, ...]
     start: StartPose | None = None
+    locks: RootLocks | None = None
 
 
 class TreeUnit(Unit):
@@ -103,7 +109,17 @@ class TreeUnit(Unit):
             self._stamp, self._bits = pose.fk.stamp, pose.fk.bits_of(tree.ranges, -1)
         source = tree.start_source
         start = None if source is None else source.start_pose(scene.time, len(tree.bones))
-        return TreeInput(parent, (*self._bits, beneath), chains, refused, start)
+        locks = self._root_locks(chains)
+        return TreeInput(parent, (*self._bits, beneath), chains, refused, start, locks)
+
+    def _root_locks(self, chains: Sequence[SolveInput | None]) -> RootLocks | None:
+        """Return the locks of the first bone, if an active chain may move it."""
+        tree = self.plan
+        for chain, own in zip(tree.chains, chains, strict=True):
+            if own is not None and chain.is_root_free and chain.bones[0] == tree.bones[0]:
+                bone = pose_bones(tree.rig.object)[tree.rig.names[tree.bones[0]]]
+                return root_locks(bone, chain.root_limits)
+        return None
 
     def solve(self, scene: SolvedScene, inputs: TreeInput) -> SolveResult:
         """Return the solution; what concerns the whole tree is in the reports of its chains."""
@@ -125,7 +141,10 @@ class TreeUnit(Unit):
             if tree.chains[i].stretches
             for bone in tree.chains[i].bones
         }
-        locations = {tree.bones[0]: posture.location} if _is_root_free(tree, inputs) else {}
+        locations = {}
+        if inputs.locks is not None:
+            fk = scene.poses[tree.rig.uid].posed_local(tree.bones[0]).location
+            locations[tree.bones[0]] = inputs.locks.kept(posture.location, fk)
         posed = [tree.bones[place] for place in places]
         return SolveResult(inputs, posed, rotations, reports, scales, locations)
 
@@ -187,10 +206,20 @@ class TreeUnit(Unit):
             if own is not None and has_start:
                 own = own._replace(pole=None)  # The start pose faces the pole already.
             pulls.append(None if own is None else _pull_of(tree, chain, own))
-        key = inputs.channels, [own and own.fk_state for own in inputs.chains]
+        key = inputs.channels, [own and own.fk_state for own in inputs.chains], inputs.locks
         if self._body is None or self._body[0] != key:
             self._body = key, self._read_body(pose, inputs)
-        return self._body[1].carried(inputs.parent), pulls  # Mostly only its parent has moved.
+        body = self._body[1]
+        # Mostly only its parent has moved.
+        return body.carried(inputs.parent, self._slabs(body, inputs)), pulls
+
+    def _slabs(self, body: BodyInput, inputs: TreeInput) -> list[Slab]:
+        """Return what the head of the first bone may move within."""
+        if inputs.locks is None:
+            return []
+        rest, own = self.plan.rig.rest_frame(self.plan.bones[0]), next(filter(None, inputs.chains))
+        spaces = ConstraintSpaces(body.bones[0], rest, inputs.parent, own.world)
+        return inputs.locks.slabs(body.bones[0], body.locals[0], spaces)
 
     def _read_body(self, pose: SolvedPose, inputs: TreeInput) -> BodyInput:
         tree = self.plan
@@ -206,9 +235,12 @@ class TreeUnit(Unit):
                     bones, *chain.joints.now(own.fk_state.joints), strict=False
                 ):
                     limits[place], stiffness[place] = limit, stiff
+        locals_ = [pose.posed_local(bone) for bone in tree.bones]
+        if inputs.locks is not None:
+            limits[0] = inputs.locks.joint(limits[0], locals_[0].rotation)
         return BodyInput(
             [tree.rig.bone(bone) for bone in tree.bones],
-            [pose.posed_local(bone) for bone in tree.bones],
+            locals_,
             [places.get(tree.rig.parents[bone], -1) for bone in tree.bones],
             inputs.parent,
             members,
@@ -259,14 +291,6 @@ def _unposed(inputs: TreeInput, report: Report) -> SolveResult:
     """Return a result without bones, with a report for the chains that have none yet."""
     reports = tuple([refused or report for refused in inputs.refused])
     return SolveResult(inputs, (), (), reports, NOTHING, NOTHING)
-
-
-def _is_root_free(tree: TreePlan, inputs: TreeInput) -> bool:
-    """Return whether an active chain may move the first bone."""
-    return any(
-        own is not None and chain.is_root_free and chain.bones[0] == tree.bones[0]
-        for chain, own in zip(tree.chains, inputs.chains, strict=True)
-    )
 
 
 def _pull_of(tree: TreePlan, chain: ChainPlan, inputs: SolveInput) -> Pull:

@@ -23,6 +23,7 @@ from ..plan.plan import Plan
 from .armature import Evaluated
 from .early import Coming, Early, chosen, compose_cached, write_early
 from .read import ChannelSnapshot, EvaluatedSnapshot, Played, SceneSnapshot
+from .shown import measure_shown
 from .solved_scene import SolvedScene
 from .solving import Runs, evaluated_copies
 from .write import SavedPose, on_report, write_reports
@@ -130,6 +131,8 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     others = affected.evaluated.keys() - again if done.redeclared else set()
     if again or others:
         _evaluate_again(affected, again, others)
+    if runs.disturbed and done.depsgraph.mode != "RENDER":
+        measure_shown(runs, done.depsgraph, affected.evaluated.keys())
     has_news = any([write_reports(runs.writers[uid]) for uid in affected.evaluated])
     # At another frame Blender redraws panels itself. Renders may run in another thread.
     if has_news and done.frame is None and done.depsgraph.mode == "VIEWPORT":

@@ -483,6 +483,7 @@ class ChainPlan(UnitPart):
         rest_bend: How it bends where its pose does not tell; None if nothing else does.
         problem: Why the constraint is invalid; empty if it is valid.
         note: A note on a valid constraint.
+        is_disturbed: Whether it says that Blender moves its bones after they are solved.
         is_late: Whether the note says that it lags one update behind.
         stretches: Whether its bones may stretch.
         uneven: A bone on it that doesn't inherit its parent's axes unchanged and would be sheared
@@ -491,6 +492,7 @@ class ChainPlan(UnitPart):
         ranges: The bones as ranges of consecutive indices.
         root_parent: The parent of the first bone, -1 if it has none.
         is_root_free: Whether its first bone may move.
+        root_limits: The names of the Limit Location constraints within which it does.
         is_layered: Whether a constraint earlier in the list poses some of its bones.
         is_timed: Whether its solution depends on the frame itself.
         watched: Objects besides target and pole that it depends on.
@@ -520,6 +522,7 @@ class ChainPlan(UnitPart):
     rest_bend: RestBend | None = None
     problem: str = ""
     note: str = ""
+    is_disturbed: bool = False
     is_late: bool = False
     stretches: bool = False
     uneven: int = -1
@@ -527,6 +530,7 @@ class ChainPlan(UnitPart):
     ranges: list[IndexRange] = field(default_factory=list)
     root_parent: int = -1
     is_root_free: bool = False
+    root_limits: Sequence[str] = ()
     is_layered: bool = False
     is_timed: bool = False
     watched: list[bpy.types.Object] = field(default_factory=list)

@@ -14,7 +14,12 @@ from ..blender.access import pose_bones
 from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
 from ..blender.limbs import next_joint
 from ..blender.messages import channel_name, msg
-from ..blender.relations import active_constraints, constraint_point, replaces_pose
+from ..blender.relations import (
+    active_constraints,
+    constraint_point,
+    is_predictable,
+    replaces_pose,
+)
 from ..blender.rotation import KINDS, channel_of, ranges_of
 from ..blender.skeleton import Point, Skeleton, skeleton_of
 from ..settings.joint_limits import joint_problem, joints_of
@@ -41,7 +46,9 @@ def plan_chain(rig: Skeleton, index: int) -> ChainPlan:
             chain.pole = _point(item, "pole_target", "pole_subtarget")
         chain.kind.resolve(chain, item)
         _refuse_posed_bones(chain)
-        chain.note = _note_of_disturbance(chain) or chain.note
+        disturbance = _note_of_disturbance(chain)
+        chain.is_disturbed = chain.kind.reaches and bool(disturbance)
+        chain.note = disturbance or chain.note
     except ProblemError as problem:
         chain.problem = str(problem)
     except ReferenceError:
@@ -84,6 +91,22 @@ def _resolve_tip(chain: ChainPlan, item: FabrikConstraint) -> None:
     chain.is_root_free = item.use_free_root
     if item.use_free_root:
         chain.release_root(msg("disable Move Root"))
+        chain.root_limits = _root_limits(chain)
+
+
+def _root_limits(chain: ChainPlan) -> list[str]:
+    """Return the names of the Limit Location constraints that can be kept by the first bone."""
+    armature = chain.rig.object
+    bone = pose_bones(armature)[chain.rig.names[chain.bones[0]]]
+    found = animation.animated(armature)
+    animated = [path for path, _ in found.keyed | found.driven]
+    return [
+        con.name
+        for con in active_constraints(bone)
+        if con.type == "LIMIT_LOCATION"
+        and is_predictable(con, True)
+        and not any(path.startswith(f"{con.path_from_id()}.") for path in animated)
+    ]
 
 
 def _resolve_hand(chain: ChainPlan, item: FabrikConstraint) -> None:
@@ -166,6 +189,8 @@ def _note_of_disturbance(chain: ChainPlan) -> str:
         for con in active_constraints(bone):
             if con.type == "COPY_SCALE" and _is_above(chain, i, constraint_point(con)):
                 continue  # It has that scale anyway.
+            if i == chain.bones[0] and con.name in chain.root_limits:
+                continue  # Its location is within it.
             return msg(
                 "“{bone}” has its own constraint “{constraint}”, which is applied after the "
                 "chain is solved and can move the tip off its target: mute it, or move it to "

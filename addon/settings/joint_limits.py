@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, pi
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
 from mathutils import Euler, Vector
 
@@ -25,11 +26,11 @@ Range = tuple[float, float]
 AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 LOCKED, FREE = (0.0, 0.0), (-pi, pi)
 
-NATIVE = [
-    [f"{name}_{axis}" for name in ("lock_ik", "use_ik_limit", "ik_min", "ik_max", "ik_stiffness")]
-    for axis in "xyz"
-]
-"""Names of a pose bone's native IK settings, for each axis."""
+NATIVE: Final = ("lock_ik", "use_ik_limit", "ik_min", "ik_max", "ik_stiffness")
+"""Names of a pose bone's native IK settings, without their axis."""
+
+native_values: Final = attrgetter(*[f"{name}_{axis}" for axis in "xyz" for name in NATIVE])
+"""Returns all of them, for X, then Y, then Z."""
 
 
 class IkSettings(NamedTuple):
@@ -160,24 +161,42 @@ def ik_settings(bone: Any) -> IkSettings:
     """Return the native IK settings of an evaluated pose bone."""
     ranges: list[Range] = []
     stiffness = 0.0
-    for lock, is_limited, low, high, stiff in NATIVE:
-        if getattr(bone, lock):
+    values = native_values(bone)
+    for first in range(0, len(values), len(NATIVE)):
+        lock, is_limited, low, high, stiff = values[first : first + len(NATIVE)]
+        if lock:
             ranges.append(LOCKED)
             continue
-        is_free = not getattr(bone, is_limited)
-        ranges.append(FREE if is_free else (getattr(bone, low), getattr(bone, high)))
-        stiffness = max(stiffness, getattr(bone, stiff))
+        ranges.append((low, high) if is_limited else FREE)
+        stiffness = max(stiffness, stiff)
     x, y, z = ranges
     return IkSettings((x, y, z), stiffness)
 
 
-def limit_of(bone: Any) -> Limit | None:
-    """Return the current limit of a pose bone's joint, None if it has none or an invalid one."""
+def has_native_limits(bone: Any) -> bool:
+    """Return whether a pose bone has native IK locks, limits or stiffness."""
+    return ik_settings(bone) != IkSettings((FREE, FREE, FREE), 0.0)
+
+
+def posed_joint(bone: Any) -> tuple[Limit | None, float]:
+    """Return the limit and stiffness with which a pose bone is dragged.
+
+    As with Blender's Auto IK, a joint without a limit has that of the native IK settings, and an
+    invalid one has none.
+    """
     if joint_problem(bone):
-        return None
-    if bone.fabrik_joint.limit_type == "BLENDER":
-        return _limit_of_ranges(ik_settings(bone).ranges)
-    return _limit(bone.fabrik_joint)
+        return None, 0.0
+    joint: FabrikJoint = bone.fabrik_joint
+    stiffness = within_limits(joint, "stiffness")
+    if joint.limit_type not in ("NONE", "BLENDER"):
+        return _limit(joint), stiffness
+    native = ik_settings(bone)
+    return _limit_of_ranges(native.ranges), max(stiffness, native.stiffness)
+
+
+def limit_of(bone: Any) -> Limit | None:
+    """Return the same limit alone."""
+    return posed_joint(bone)[0]
 
 
 def _limit_of_ranges(ranges: tuple[Range, Range, Range]) -> Limit | None:

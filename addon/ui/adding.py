@@ -13,6 +13,7 @@ from ..blender.errors import ProblemError, listed
 from ..blender.messages import COMMA, CONTEXT, joined, msg
 from ..blender.relations import deformers, moves_with
 from ..editing import constraints as editing
+from ..editing.bending import native_limits_notes
 from ..editing.controls import refuse_uneditable, uneditable_problem, use_bones
 from ..editing.lifting import set_down
 from ..settings.definitions import defined
@@ -263,6 +264,10 @@ class AddMotionOperator(Working):
         settings(armature).active_index = start
         self.make_controls(armature, indices, known)
         items: list[Any] = [settings(armature).constraints[index] for index in indices]
+        return joined(". ", [self._done(items), *native_limits_notes(armature, items)])
+
+    def _done(self, items: Sequence[Any]) -> str:
+        """Return the report on the new constraints."""
         names = [item.subtarget or (item.target.name if item.target else "") for item in items]
         if len(items) == 1:
             return self.done(items[0].bone, names[0])

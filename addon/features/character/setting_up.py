@@ -16,6 +16,7 @@ from ...blender.moving import move_to, place_of
 from ...blender.relations import node_of, parents
 from ...blender.skeleton import Point, skeleton_of, vector
 from ...editing.animated_frames import animated_frames, is_transform
+from ...editing.bending import native_limits_notes
 from ...editing.controls import new_armature, refuse_uneditable, use_bones
 from ...editing.limb_adding import shown_pose
 from ...editing.playing import staged
@@ -118,6 +119,8 @@ def _build(
     elif options.controls == "ARMATURE":
         controls = character_settings(armature).controls = new_armature(armature)
         _use_bones(armature, parts, controls)
+    items = [settings(armature).constraints[cast(int, index_of(armature, part))] for part in parts]
+    notes += native_limits_notes(armature, items)
     snapped = _snap(armature, parts, frames)
     return SetUpResult(len(frames), snapped.difference, snapped.problem, [*filter(None, notes)])
 

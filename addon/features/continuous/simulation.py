@@ -10,6 +10,7 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.skeleton import Point
 from ...frame.chain import ChainUnit, goal_of, orientation_of, stretch_of
+from ...frame.root_locks import root_locks
 from ...frame.solved_scene import SolvedPose, SolvedScene
 from ...frame.solving import present_runs
 from ...frame.tree import TreeUnit
@@ -59,6 +60,10 @@ class ShotSimulation:
             values.append(values_of(posed.fabrik_joint))
             if posed.fabrik_joint.limit_type == "BLENDER":
                 values.append(tuple(ik_settings(posed)))
+        for chain in unit.members:
+            if chain.is_root_free:
+                root = bones[unit.rig.names[chain.bones[0]]]
+                values.append(tuple(root_locks(root, chain.root_limits)))
         return values
 
     def sources(self) -> list[Source]:

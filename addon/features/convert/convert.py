@@ -23,6 +23,7 @@ from ...blender.errors import ProblemError, listed
 from ...blender.limbs import named_chain
 from ...blender.messages import joined, msg
 from ...editing import constraints as editing
+from ...editing.bending import unused_limits_notes, use_native_limits
 from ...editing.placing import side_of_bend
 from ...settings.muting import muting
 from ...settings.properties import free_name, settings
@@ -34,7 +35,6 @@ from .counterpart import (
     refuse_own,
     set_native_limits,
     to_native,
-    use_native_limits,
 )
 from .curve_moves import Move, animated_below, move_curves
 from .matching import Replacement, decide_flexion, match_pose
@@ -110,8 +110,9 @@ def convert_from_blender(
     for bone, name in added:
         # Disables it. Removing it would remove its drivers as well.
         posed[bone].constraints[name].target = None
-    for name in dict.fromkeys(name for new in replacements for name in new.chain.bones):
-        notes += use_native_limits(posed[name])
+    for item in items[first:]:
+        use_native_limits(armature, item)
+    notes += unused_limits_notes(armature, items[first:])
     decide_flexion(armature, replacements, before)
     outcome, off = match_pose(armature, replacements, before, notes)
     for new in replacements:

@@ -17,7 +17,6 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
 from ...blender.limbs import named_chain, next_joint
 from ...blender.messages import label, msg
-from ...blender.refusals import joints_problem
 from ...blender.relations import active_constraints
 from ...blender.skeleton import skeleton_of
 from ...plan.registry import kind_of
@@ -216,30 +215,6 @@ def _stiffness(bone: Any) -> set[float]:
     """Return the stiffnesses of the axes that are not locked."""
     axes = [axis for axis in "xyz" if not getattr(bone, f"lock_ik_{axis}")]
     return {getattr(bone, f"ik_stiffness_{axis}") for axis in axes}
-
-
-def use_native_limits(bone: Any) -> list[str]:
-    """Set a joint to use native IK limits, if the bone has any.
-
-    Returns:
-        Notes, if that is not possible.
-    """
-    limits = ik_settings(bone)
-    joint: FabrikJoint = bone.fabrik_joint
-    if limits.ranges == NOT_LIMITED and limits.stiffness == 0.0:
-        return []
-    if problem := joints_problem(bone.id_data):
-        return [problem]
-    if joint.limit_type == "NONE":
-        joint.limit_type = "BLENDER"
-    elif joint.limit_type != "BLENDER":
-        return [
-            msg(
-                "“{bone}” keeps the limit of its FABRIK IK joint instead of Blender's IK limit",
-                bone=bone.name,
-            )
-        ]
-    return []
 
 
 # To Blender

@@ -27,7 +27,7 @@ from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
 from ...editing.posing import PosedRotation
 from ...frame.armature import Evaluated
 from ...plan.bend_side import bend_side
-from ...settings.joint_limits import ik_settings, joint_problem, joints_of
+from ...settings.joint_limits import joint_problem, posed_joint
 
 SOLVER, ITERATIONS, TOLERANCE = "FABRIK", 20, 1e-5
 
@@ -115,12 +115,11 @@ class ChainDrag:
         for problem in map(joint_problem, bones):
             if problem:
                 raise ProblemError(problem)
-        joints = joints_of(bones, self.bones)
-        asked = [ik_settings(bones[index]) for index, _ in joints.native]
-        limits, stiffness = joints.now(asked)
-        limits = limits or [None] * len(bones)
+        limits, stiffness = zip(*map(posed_joint, bones), strict=True)
         rotations = self._rotations.values()
-        return [one.limited(limit) for one, limit in zip(rotations, limits, strict=True)], stiffness
+        return [one.limited(limit) for one, limit in zip(rotations, limits, strict=True)], [
+            *stiffness
+        ]
 
     def _bone(self, bone: int) -> Any:
         return pose_bones(self.object)[self.rig.names[bone]]

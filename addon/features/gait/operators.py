@@ -9,6 +9,7 @@ import bpy
 
 from ...blender.errors import ProblemError
 from ...blender.messages import CONTEXT, Message, counted, joined, msg, shown
+from ...editing.bending import native_limits_notes
 from ...editing.constraints import that_pose
 from ...editing.controls import use_bones
 from ...settings.definitions import defined
@@ -110,6 +111,9 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         name, count = gait.body, len(gait.legs)
         self._finish(context, armature, name, range(start, start + made))
         self.warn(dict.fromkeys([*leg_notes(armature), *notes]))
+        items: Any = settings(armature).constraints[start : start + made]
+        for note in native_limits_notes(armature, items):
+            say(self, "INFO", note)
         if is_switched:
             say(self, "INFO", SWITCHED)
         body = msg("“{body}”", body=name) if name else msg("the armature object")

@@ -45,7 +45,7 @@ from ...plan.chain_plan import ChainPlan, Snapshot
 from ...plan.pre_pass import PrePassBone
 from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
-from ...settings.joint_limits import ik_settings
+from ...settings.joint_limits import native_values
 from .body import Body, BodyBone, Wanted, bones_between, root_of
 from .carriers import Carriers
 from .facts import facts_of
@@ -145,7 +145,7 @@ class KeptBody(PrePassBone):
             self.more = [self.rig.slot(LOCATION, self.bone)]
 
     def locks_now(self) -> Locks:
-        """Return the locks of its bones, and the native limits of those that use them.
+        """Return the locks of its bones, and their native IK settings.
 
         There is no notification of their changes.
         """
@@ -155,8 +155,7 @@ class KeptBody(PrePassBone):
             bone = bones[name]
             found += [bone.rotation_mode, bone.lock_rotations_4d, bone.lock_rotation_w]
             found += [*bone.lock_rotation, *bone.lock_location]
-            if bone.fabrik_joint.limit_type == "BLENDER":
-                found.append(ik_settings(bone))
+            found += native_values(bone)
         return tuple(found)
 
     def _facts_with(self, locks: Locks) -> dict[int, BodyBone]:

@@ -9,6 +9,7 @@ from strategies import random_direction, random_turn
 from fabrik_solver.core.block_solver import Effector, Lever, System
 from fabrik_solver.core.tree import NEARLY_FITS, fitted
 from fabrik_solver.core.vectors import (
+    IDENTITY,
     ORIGIN,
     QUAT_IDENTITY,
     ZEROS,
@@ -55,7 +56,7 @@ def test_the_forces_solve_the_equations(count: int) -> None:
                         rows = slice(3 * lever.number, 3 * lever.number + 3)
                         column[rows] = lever.motion_left[k::3]
                     columns.append(column)
-            system.add_translation(0.7)
+            system.add_translation(0.7, IDENTITY)
             for k in range(3):
                 columns.append([0.7 * e.pull * (i == k) for e in effectors for i in range(3)])
             for effector in effectors:

@@ -25,10 +25,12 @@ from .euler import euler_angles
 from .frames import WHOLE, Frame, frame_in, inverse, point_in
 from .instants import BodyInstant, Candidate, ChainInstant, Instant
 from .limits import Cone, Hinge, Limit
+from .locks import LimitedLock, LockedAngles, LockedNumbers
 from .methods import METHODS, SOLVERS, Method, exact_for
 from .pose import pose_chain, pose_in_world, seen_from, weakened
 from .posture import ChainInput, Placed, Posture, chain_frames, posed_chain
 from .reach import swing_along
+from .slide import Slab, slab
 from .solve import solve
 from .stretch import Stretch
 from .tip import Tip
@@ -53,7 +55,10 @@ __all__ = [
     "Hinge",
     "Instant",
     "Limit",
+    "LimitedLock",
     "Local",
+    "LockedAngles",
+    "LockedNumbers",
     "Member",
     "MemberOutcome",
     "Method",
@@ -61,6 +66,7 @@ __all__ = [
     "Posture",
     "Pull",
     "RestBend",
+    "Slab",
     "Solution",
     "State",
     "Stretch",
@@ -89,6 +95,7 @@ __all__ = [
     "posed_chain",
     "rotation_to",
     "seen_from",
+    "slab",
     "solve",
     "solve_shot",
     "swing_along",

@@ -10,6 +10,7 @@ from .vectors import (
     mat_apply,
     mat_product,
     mat_transposed,
+    scale_columns,
     sub,
     symmetric_inverse,
 )
@@ -158,12 +159,14 @@ class System:
                 other = levers[j]
                 row[other.number - lever.number].add(lever.motion_left, other.motion_left)
 
-    def add_translation(self, compliance: float) -> None:
-        """Add the translation of everything."""
+    def add_translation(self, compliance: float, left: Mat3) -> None:
+        """Add the translation of everything, given the projection onto its free directions."""
+        moved = scale_columns(left, (compliance, compliance, compliance))
         for i, effector in enumerate(self._effectors):
+            a = effector.pull
             for j, block in enumerate(self._rows[i]):
-                pull = self._effectors[i + j].pull
-                block.add_identity(compliance * compliance * effector.pull * pull)
+                share = a * self._effectors[i + j].pull
+                block.add(scale_columns(moved, (share, share, share)), moved)
 
     def solve(self) -> None:
         """Set the forces by block elimination, which overwrites the equations."""

@@ -22,6 +22,7 @@ from .methods import fitting
 from .pose import pose_chain
 from .posture import ChainInput, Posture
 from .reach import distance_to
+from .slide import Slab, Slide
 from .stretch import Stretch
 from .tip import Tip, oriented
 from .tree import shape
@@ -237,9 +238,21 @@ class BodyInput:
         stiffness: How much each bone resists leaving its FK pose, from 0 to 1.
         start: The rotations to start from, and the location channel of the first bone; None
             starts from the FK pose. From a given start only the nearest pose is sought.
+        slabs: What the first bone's head may move within, from where the FK pose has it (see
+            `Slide`); empty for anywhere.
     """
 
-    __slots__ = ("bones", "frame", "limits", "locals", "members", "parents", "start", "stiffness")
+    __slots__ = (
+        "bones",
+        "frame",
+        "limits",
+        "locals",
+        "members",
+        "parents",
+        "slabs",
+        "start",
+        "stiffness",
+    )
     bones: Sequence[Bone]
     locals: Sequence[Local]
     parents: Sequence[int]
@@ -248,6 +261,7 @@ class BodyInput:
     limits: Sequence[Limit | None]
     stiffness: Sequence[float]
     start: tuple[Sequence[Quat], Vec] | None
+    slabs: Sequence[Slab]
 
     def __init__(
         self,
@@ -258,6 +272,7 @@ class BodyInput:
         members: Sequence[Member],
         limits: Sequence[Limit | None] = (),
         stiffness: Sequence[float] = (),
+        slabs: Sequence[Slab] = (),
     ) -> None:
         """Take the FK pose; limits and stiffness as in `ChainInput`."""
         self.bones = bones
@@ -268,8 +283,9 @@ class BodyInput:
         self.limits = limits or [None] * len(bones)
         self.stiffness = stiffness or [0.0] * len(bones)
         self.start = None
+        self.slabs = slabs
 
-    def carried(self, frame: Frame) -> "BodyInput":
+    def carried(self, frame: Frame, slabs: Sequence[Slab] = ()) -> "BodyInput":
         """Return the same body, without a start, on another frame of its first bone's parent."""
         return BodyInput(
             self.bones,
@@ -279,11 +295,12 @@ class BodyInput:
             self.members,
             self.limits,
             self.stiffness,
+            slabs,
         )
 
     def started(self, rotations: Sequence[Quat], location: Vec) -> "BodyInput":
         """Return the same body with another start: rotations, and the first bone's location."""
-        other = self.carried(self.frame)
+        other = self.carried(self.frame, self.slabs)
         other.start = (rotations, location)
         return other
 
@@ -365,6 +382,7 @@ class BodyInput:
             members,
             [self.limits[i] for i in places],
             [self.stiffness[i] for i in places],
+            self.slabs if places[0] == 0 else (),
         )
         if self.start is not None:
             rotations, location = self.start
@@ -530,7 +548,7 @@ def _together(body: BodyInput, wanted: Sequence[Pull], root_weight: float) -> Bo
         start = sum([i in shared for i in member.bones])
         outcome = _pose_own(posture, body, member, pull, start, frames, given)
         has_missed = outcome.posture is not None and outcome.posture.state != "REACHED"
-        if has_missed and start > 0 and _is_there(member, pull, frames):
+        if has_missed and _is_there(member, pull, frames):
             # The landed rotations have the twist that uneven scale or limits ask for.
             again = _pose_own(posture, body, member, pull, start, frames, landed_rotations)
             if again.state == "REACHED":
@@ -606,7 +624,8 @@ def _landed(
         effectors.append(Effector(member.bones[-1], point, target, weight))
     root = _root_at(body, body.locals[0].location)
     constrained = _constrained(body, body.members)
-    linkage = Linkage(constrained, effectors, body.frame[0], root, root_weight)
+    slide = Slide(root, body.slabs) if body.slabs else None
+    linkage = Linkage(constrained, effectors, body.frame[0], root, root_weight, slide)
     tolerance = min([pull.tolerance for pull in wanted])
     lightest = min([effector.pull for effector in effectors])
     starts: list[list[Quat]] = []
@@ -615,7 +634,9 @@ def _landed(
         starts.append(linkage.of_joints(rotations))
         if root_weight > 0.0:
             linkage.root = _root_at(body, location)
-    elif linkage.reach > 0.0:
+    if root_weight > 0.0:
+        linkage.root = linkage.root_within(linkage.root)
+    if body.start is None and linkage.reach > 0.0:
         iterations = max([pull.iterations for pull in wanted])
         bends = [_bend(member, shared, frames) for member in body.members]
         starts.append(shape(linkage, bends, iterations, tolerance))

@@ -7,6 +7,7 @@ from typing import Final, final
 from .block_solver import Effector, Lever, System
 from .bones import Bone, Local, carried_turn, inherited_axes, turned_axes, turned_to
 from .limits import Hinge, Limit
+from .slide import Slide
 from .vectors import (
     IDENTITY,
     ORIGIN,
@@ -209,6 +210,10 @@ class Linkage:
         parent: The axes of the first bone's parent.
         root: The position of the first bone's head.
         root_compliance: The distance that the root moves where a bone would turn by a radian.
+        slide: Where the root may be; None for anywhere.
+        root_edges: The normals of that at the root (see `Slide.normals`).
+        root_active: Which of these are active in this iteration, a bit for each.
+        root_left: The projection onto the motions that the slide leaves the root.
         reach: The length of the longest path from the root to an effector.
         tried_root: The position of the first bone's head after the current iteration.
         system: The equations between the effectors.
@@ -220,7 +225,11 @@ class Linkage:
         "parent",
         "reach",
         "root",
+        "root_active",
         "root_compliance",
+        "root_edges",
+        "root_left",
+        "slide",
         "system",
         "tried_root",
     )
@@ -229,6 +238,10 @@ class Linkage:
     parent: Mat3
     root: Vec
     root_compliance: float
+    slide: Slide | None
+    root_edges: list[Vec]
+    root_active: int
+    root_left: Mat3
     reach: float
     tried_root: Vec
     system: System
@@ -240,6 +253,7 @@ class Linkage:
         parent: Mat3,
         root: Vec,
         root_weight: float = 0.0,
+        slide: Slide | None = None,
     ) -> None:
         """Find the bones that carry each effector, and take the FK pose."""
         self.bones = bones
@@ -247,6 +261,10 @@ class Linkage:
         self.parent = parent
         self.root = root
         self.tried_root = root
+        self.slide = slide
+        self.root_edges = []
+        self.root_active = 0
+        self.root_left = IDENTITY
         for bone in bones:
             bone.levers = []
         given = self.of_joints([bone.given for bone in bones])
@@ -271,6 +289,10 @@ class Linkage:
                 i = bones[i].parent
             self.reach = max(self.reach, reach)
         self.root_compliance = root_weight * self.reach
+
+    def root_within(self, place: Vec) -> Vec:
+        """Return the place nearest to one where the root may be."""
+        return place if self.slide is None else self.slide.nearest(place)
 
     def place(self) -> float:
         """Pose everything by the bones' rotations; return the residual.
@@ -575,14 +597,19 @@ def _step(linkage: Linkage, damping: float) -> float:
         bone.active = 0
         _measure_motions(bone, bones)
         _pulled(bone)
+    slide = linkage.slide
+    linkage.root_edges = [] if slide is None else slide.normals(linkage.root, linkage.reach)
+    linkage.root_active = 0
+    linkage.root_left = IDENTITY
+    _root_pulled(linkage)
     for _ in range(ROUNDS):
         system.reset(damping)
         for bone in bones:
             system.add_rotation(bone.levers)
         if linkage.root_compliance > 0.0:
-            system.add_translation(linkage.root_compliance)
+            system.add_translation(linkage.root_compliance, linkage.root_left)
         system.solve()
-        has_changed = False
+        has_changed = _root_pulled(linkage)
         for bone in bones:
             has_changed = _pulled(bone) or has_changed
         if not has_changed:
@@ -593,7 +620,7 @@ def _step(linkage: Linkage, damping: float) -> float:
         turn = scaled(bone.turn, 1.0 / angle) if angle > 1.0 else bone.turn
         turned = quat_unit(quat_product(quat_exp(turn), bone.rotation))
         bone.tried = bone.allowed(turned)
-    linkage.tried_root = add(linkage.root, _root_motion(linkage))
+    linkage.tried_root = linkage.root_within(add(linkage.root, _root_motion(linkage)))
     left = 0.0
     for effector in effectors:
         left += dot(effector.force, effector.force)
@@ -633,24 +660,40 @@ def _measure_motions(bone: ConstrainedBone, bones: list[ConstrainedBone]) -> Non
 def _leave_free(bone: ConstrainedBone) -> None:
     """Set the motions that the active constraints leave."""
     axes = bone.active_axes
-    if not axes:
-        left = IDENTITY
-    elif isinstance(bone.limit, Hinge) or len(axes) > 2:
-        left = ZEROS
-    elif len(axes) == 2:
-        axis = cross(axes[0], axes[1])
-        left = add_product(ZEROS, axis, axis)
-    else:
-        left = add_product(IDENTITY, scaled(axes[0], -1.0), axes[0])
+    left = ZEROS if axes and isinstance(bone.limit, Hinge) else _left(axes)
     for lever in bone.levers:
         lever.motion_left = mat_product(lever.motion, left)
+
+
+def _left(axes: list[Vec]) -> Mat3:
+    """Return the projection onto what is perpendicular to orthonormal axes."""
+    if len(axes) > 2:
+        return ZEROS
+    if len(axes) == 2:
+        axis = cross(axes[0], axes[1])
+        return add_product(ZEROS, axis, axis)
+    return add_product(IDENTITY, scaled(axes[0], -1.0), axes[0]) if axes else IDENTITY
 
 
 def _root_motion(linkage: Linkage) -> Vec:
     pull = ORIGIN
     for effector in linkage.effectors:
         pull = add(pull, scaled(effector.force, effector.pull))
-    return scaled(pull, linkage.root_compliance * linkage.root_compliance)
+    share = linkage.root_compliance * linkage.root_compliance
+    return mat_apply(linkage.root_left, scaled(pull, share))
+
+
+def _root_pulled(linkage: Linkage) -> bool:
+    """Find where the root is stopped, from the forces; return whether that changed."""
+    if not linkage.root_edges:
+        return False
+    pull = ORIGIN
+    for effector in linkage.effectors:
+        pull = add(pull, scaled(effector.force, effector.pull))
+    _, axes, active = _stopped(linkage.root_edges, pull)
+    has_changed = active != linkage.root_active
+    linkage.root_active, linkage.root_left = active, _left(axes)
+    return has_changed
 
 
 def _pulled(bone: ConstrainedBone) -> bool:
@@ -666,11 +709,29 @@ def _pulled(bone: ConstrainedBone) -> bool:
     bone.turn = turn = scaled((x, y, z), bone.compliance)
     if not bone.edges:
         return False
+    turn, active_axes, active = _stopped(bone.edges, turn)
+    has_changed = active != bone.active
+    bone.turn, bone.active_axes, bone.active = turn, active_axes, active
+    if has_changed:
+        _leave_free(bone)
+    return has_changed
+
+
+def _stopped(edges: list[Vec], turn: Vec) -> tuple[Vec, list[Vec], int]:
+    """Return what is left of a motion at some edges.
+
+    Args:
+        edges: Their outward normals.
+        turn: The motion.
+
+    Returns:
+        It, the orthonormalized normals that stop it, and which these are, a bit for each.
+    """
     active_axes: list[Vec] = []
     active = 0
     # Twice: stopped by one constraint it may run into another.
     for _ in range(2):
-        for i, edge in enumerate(bone.edges):
+        for i, edge in enumerate(edges):
             if active & (1 << i) or len(active_axes) > 2 or dot(edge, turn) <= 0.0:
                 continue
             active |= 1 << i
@@ -682,11 +743,7 @@ def _pulled(bone: ConstrainedBone) -> bool:
                 axis = scaled(axis, 1.0 / size)
                 active_axes.append(axis)
                 turn = sub(turn, scaled(axis, dot(axis, turn)))
-    has_changed = active != bone.active
-    bone.turn, bone.active_axes, bone.active = turn, active_axes, active
-    if has_changed:
-        _leave_free(bone)
-    return has_changed
+    return turn, active_axes, active
 
 
 def _cosine(a: Quat, b: Quat) -> float:

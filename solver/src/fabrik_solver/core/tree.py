@@ -157,7 +157,7 @@ def shape(linkage: Linkage, bends: list[Vec], iterations: int, tolerance: float)
         _backward(carriers)
         if linkage.root_compliance > 0.0:
             share = min(1.0, linkage.root_compliance / linkage.reach)
-            root.at = mix(root.at, root.wanted, share)
+            root.at = linkage.root_within(mix(root.at, root.wanted, share))
         _forward(carriers)
     _split_up(nodes, linkage, inner)
     return _followed(nodes, linkage)

@@ -1,0 +1,62 @@
+"""What is reported of chains whose bones Blender poses on, by drivers or constraints of their own.
+
+These come after the solution, so that only Blender's evaluation tells where the tip is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import pairwise
+from typing import Any, cast
+
+import bpy
+
+from ..blender.access import pose_bones
+from ..blender.skeleton import vector
+from ..plan.chain_plan import ChainPlan, Report
+from ..plan.unit import Unit
+from ..settings.properties import AnimatedSettings
+from .chain import SolveInput
+from .solving import Runs
+
+
+def measure_shown(runs: Runs, depsgraph: bpy.types.Depsgraph, rigs: Collection[int]) -> None:
+    """Replace what was solved of such chains by what is shown, in what will be reported.
+
+    Args:
+        runs: What is kept of the plan.
+        depsgraph: The depsgraph, which shows the solutions.
+        rigs: The armatures that were updated.
+    """
+    for unit in runs.disturbed:
+        plan, result = unit.plan, unit.last
+        writer = runs.writers[plan.rig.uid]
+        if plan.rig.uid not in rigs or result is None or plan.items not in writer.reports:
+            continue
+        reports = zip(plan.members, inputs_of(unit), result.reports, strict=True)
+        measured = tuple([_measured(depsgraph, *of_chain) for of_chain in reports])
+        writer.reports = {**writer.reports, plan.items: measured}
+
+
+def inputs_of(unit: Unit) -> Collection[SolveInput | None]:
+    """Return the last inputs of the chains of a unit; None of one that is not solved."""
+    inputs: Any = None if unit.last is None else unit.last.inputs
+    return [inputs] if isinstance(inputs, SolveInput) else inputs.chains
+
+
+def _measured(
+    depsgraph: bpy.types.Depsgraph, chain: ChainPlan, inputs: SolveInput | None, report: Report
+) -> Report:
+    if inputs is None or not chain.is_disturbed:
+        return report
+    armature = chain.rig.object.evaluated_get(depsgraph)
+    bones, settings = pose_bones(armature), cast(AnimatedSettings, inputs.settings)
+    world = armature.matrix_world
+    joints = [world @ bones[bone].head for bone in chain.bones]
+    tip = world @ chain.posed_tip(bones)
+    miss = sum([(a - b) ** 2 for a, b in zip(vector(tip), inputs.target, strict=True)]) ** 0.5
+    size = sum([(b - a).length for a, b in pairwise([*joints, tip])])
+    # With a partial influence, the state is that of the whole solution.
+    is_missed = settings.influence == 1.0 and miss > settings.tolerance * size
+    state = "LIMITED" if is_missed and report.state == "REACHED" else report.state
+    return report._replace(state=state, error=round(miss, 6))
