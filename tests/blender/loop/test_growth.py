@@ -101,12 +101,6 @@ def deep_on_a_solved_bone(count: int) -> Scene:
     return rig, goal
 
 
-def deep_bones(count: int) -> Scene:
-    rig, target = rig_of(length=count), make_empty()
-    reach(rig, target, tip=f"C0.{count - 1}")
-    return rig, target
-
-
 def in_turn(count: int, follow: Callable[[Any, Any, Any], None]) -> Scene:
     """Make armatures, each of which follows the one before it."""
     rigs, target = rigs_of(count), make_empty()
@@ -409,7 +403,6 @@ SCENES = (
     deep_target,
     deep_root,
     deep_on_a_solved_bone,
-    deep_bones,
     armatures_by_targets,
     armatures_by_poles,
     armatures_by_parents,
