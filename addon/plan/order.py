@@ -152,8 +152,8 @@ class Order:
             for layer in [layer for unit in above for layer in unit.members]:
                 if layer.item < chain.item and set(layer.bones) & set(chain.bones):
                     chain.note = chain.note or msg(
-                        "It is solved together with “{first}”, before “{layer}” is "
-                        "applied: move “{layer}” before or after both in the list",
+                        "It's solved together with “{first}”, before “{layer}”: move “{layer}” "
+                        "above or below both in the list",
                         first=first.name,
                         layer=layer.name,
                     )
@@ -196,8 +196,8 @@ class Order:
             names = listed([chain.name for chain in chains])
             first = next((chain for chain in unit.members if chain in chains), chains[0])
             first.problem = msg(
-                "Dependency cycle: the target, pole or root depends on the chain itself "
-                "(through {names}). Choose one that does not",
+                "Dependency cycle: the target, pole or root depends on the chain itself (through "
+                "{names}). Choose one that doesn't",
                 names=names,
             )
             return
@@ -303,8 +303,8 @@ class Order:
             if (moving[node] or source_moves) and not is_foreseen:
                 chain.is_late = True
                 chain.note = msg(
-                    "“{owner}” follows a solved chain through its constraint "
-                    "“{constraint}” one update late: use a parent or a plain Child Of instead",
+                    "“{owner}” follows a solved chain one update late, through its constraint "
+                    "“{constraint}”: use a parent or a plain Child Of instead",
                     owner=_owner(node).name,
                     constraint=con.name,
                 )
@@ -338,8 +338,8 @@ class Order:
         if any(self._is_moved(read, chain) for read in self._driving(node)):
             chain.is_late = True
             chain.note = msg(
-                "“{owner}” is driven by a solved chain and therefore one update "
-                "late: use a parent or a plain Child Of instead",
+                "“{owner}” is one update late, because a solved chain drives it: use a parent or "
+                "a plain Child Of instead",
                 owner=_owner(node).name,
             )
         if bone < 0 and ob.parent and ob.parent_type in ("VERTEX", "VERTEX_3"):
@@ -347,8 +347,8 @@ class Order:
                 if self.posed.get(rig.session_uid):
                     chain.is_late = True
                     chain.note = msg(
-                        "“{object}” is parented to vertices that a solved chain deforms, and "
-                        "is therefore one update late: parent it to the bone instead",
+                        "“{object}” is one update late, because it's parented to vertices that a "
+                        "solved chain deforms: parent it to the bone instead",
                         object=ob.name,
                     )
 

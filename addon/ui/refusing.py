@@ -165,7 +165,7 @@ def active_refusal(context: bpy.types.Context) -> str:
     """Ask for an armature with an active constraint."""
     reason = armature_refusal(context)
     if not reason and editing.active_constraint(active_armature(context)) is None:
-        return msg("There is no constraint: add one to the tip bone of a chain")
+        return msg("No constraints: add one to the tip bone of a chain")
     return reason
 
 

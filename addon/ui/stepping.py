@@ -31,7 +31,7 @@ class ProgressOperator:
 
     bl_options = {"REGISTER", "UNDO"}
     stopped = msg("Cancelled: nothing was changed")
-    gone = msg("Cancelled: the data was removed while it was used")
+    gone = msg("Cancelled: the data was removed while in use")
     blame = "ERROR"
     report: Any
     _work: Generator[float, None, Any] | None = None

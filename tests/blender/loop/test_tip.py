@@ -458,7 +458,7 @@ def test_the_button_takes_the_present_pose_and_does_nothing_twice(rig, target):
 
 
 def test_the_button_says_why_it_is_grey_and_what_went_wrong(rig, target):
-    with pytest.raises(RuntimeError, match="There is no constraint"):
+    with pytest.raises(RuntimeError, match="No constraint"):
         set_offset(rig)
     item = add_constraint(rig, "", target)
     with pytest.raises(RuntimeError, match="no tip bone"):

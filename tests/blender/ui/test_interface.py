@@ -239,7 +239,7 @@ def test_bone_constraints_show_those_of_the_bone_alone(addon: ModuleType) -> Non
     update()
     button, *sentence = beside_blenders_own(addon, rig, "B0")
     assert button == "fabrik.constraint_add"
-    assert " ".join(sentence) == "“B0” is posed by “FABRIK IK”, whose settings are in the sidebar"
+    assert " ".join(sentence) == "“B0” is posed by “FABRIK IK”. See the sidebar for settings"
     own = beside_blenders_own(addon, rig, "B1")
     assert "influence" in own
     assert "active_index" not in own

@@ -118,7 +118,7 @@ def test_a_straight_chain_says_that_nothing_tells(
     stored: list[str] = []
     monkeypatch.setattr(limb, "store", stored.append)
     assert bpy.ops.fabrik.limb_add() == {"FINISHED"}
-    assert stored[0].startswith("“B1”: straight, and nothing tells the side of the bend")
+    assert stored[0].startswith("“B1”: straight; can't tell which way it bends")
 
 
 def test_recognize_says_what_tells_how_limbs_bend(
