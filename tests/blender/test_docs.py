@@ -113,4 +113,3 @@ def test_advice_is_for_messages_of_its_section() -> None:
     listed = messages.sections()
     for section, shown in zip(listed, messages.messages_of(listed), strict=True):
         assert sorted(set(section["advice"]) - set(shown)) == []
-

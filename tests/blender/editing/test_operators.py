@@ -241,7 +241,9 @@ def test_adding_refuses_to_guess_between_two_targets() -> None:
     rig = pose_arm()
     first.select_set(True)
     second.select_set(True)
-    refuses(bpy.ops.fabrik.constraint_add, "Select one target in addition to the tip bone, not 2")
+    refuses(
+        bpy.ops.fabrik.constraint_add, "Select only one target in addition to the tip bone, not 2"
+    )
     assert len(rig.fabrik.constraints) == 0
 
 

@@ -431,7 +431,7 @@ def test_a_full_disk_is_said_and_the_output_stays(blend, tmp_path_factory, is_co
     process = started(tmp_path_factory.mktemp("scratch"), 0, arguments, patch)
     answer, _ = process.communicate(timeout=120)
     assert process.returncode == command.INVALID, answer
-    assert "fabrik_bake: Cannot write the file: " in answer
+    assert "fabrik_bake: Can't write the file: " in answer
     assert output.read_bytes() == good
     assert listing(blend.parent) == before
 

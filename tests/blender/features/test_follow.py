@@ -314,7 +314,7 @@ def test_a_driver_of_the_place_that_the_chain_leaves_is_named(rig):
     assert rig.fabrik.constraints[0].message == ""
     rig.pose.bones["B0"].driver_add("location", 0)
     update()
-    assert "The location of “B0” has a driver" in rig.fabrik.constraints[0].message
+    assert "The driven location of “B0”" in rig.fabrik.constraints[0].message
 
 
 def test_render_simulates_what_is_outdated_before_its_first_frame(rig):

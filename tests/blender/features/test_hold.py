@@ -1968,7 +1968,7 @@ def test_bones_that_carry_props_may_be_deleted_and_what_carries_is_not_held_itse
     hold(object="Cup", holder="Rig", bone="Hand")
     hold(object="Tray", holder="Rig", bone="Hand")
     props = cup.parent
-    refuses(bpy.ops.fabrik.hold, saying="“Props” carries objects that are held", object=props.name)
+    refuses(bpy.ops.fabrik.hold, saying="“Props” carries held objects", object=props.name)
     activate(props)
     bpy.ops.object.mode_set(mode="EDIT")
     props.data.edit_bones.remove(props.data.edit_bones["Tray"])

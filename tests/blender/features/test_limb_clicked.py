@@ -597,7 +597,7 @@ def test_a_figure_of_blocks_is_told_what_to_do_and_does_so(capfd: Any) -> None:
     activate(rig)
     assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
     listed = "“arm.L”, “leg.L”, “arm.R” and “leg.R”"
-    sentence = f"Limbs of one bone cannot bend: subdivide {listed} in Edit Mode"
+    sentence = f"Limbs of a single bone can't bend: subdivide {listed} in Edit Mode"
     told = capfd.readouterr().out
     assert sentence in told and "Not found" not in told
     refuses(bpy.ops.fabrik.gait_add, saying=sentence)

@@ -354,7 +354,7 @@ def test_what_is_wrong_is_said() -> None:
     rig, target = make_head(), make_empty()
     item = look(rig, "Head", None)
     update()
-    assert item.state == "INVALID" and "no target" in item.message
+    assert item.state == "INVALID" and "No target" in item.message
     item.target = target
     item.look.up_axis = "Z"
     update()

@@ -322,7 +322,7 @@ def test_a_driver_of_another_rotation_mode_has_no_effect(empty_file, is_keyed):
             bone.keyframe_insert("rotation_mode", frame=frame)
             go(frame)
         update()
-        assert ("“B2” has a driver" in item.message) == (mode == "QUATERNION")
+        assert ("“B2” is driven" in item.message) == (mode == "QUATERNION")
         shown = pose_bits(rig)
         forget()
         rig.update_tag()

@@ -171,7 +171,7 @@ def test_driven_scale_is_said() -> None:
     rig.pose.bones["B1"].driver_add("scale", 1).driver.expression = "1.25"
     update()
     item = rig.fabrik.constraints[0]
-    assert "scale of “B1” has a driver" in item.message
+    assert "driven scale of “B1”" in item.message
     item.use_stretch = False
     update()
     assert "driver" not in item.message

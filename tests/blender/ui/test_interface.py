@@ -433,7 +433,7 @@ def test_a_sentence_says_what_is_wrong_and_no_word_of_it_is_lost(
     add_constraint(rig, "B2", make_empty(), solver="TWO_BONE")
     update()
     message = rig.fabrik.constraints[0].message
-    assert "Two Bone requires a chain of 2 bones" in message
+    assert "Two Bone needs a chain of 2 bones" in message
     shown = drawn(addon, width=width)
     assert message in " ".join(shown)
     assert (message in shown) == (width == 2000), "it is broken into lines that fit"
