@@ -1,6 +1,6 @@
-"""Write the manual's reference of all properties and operators, from Blender's RNA.
+"""Write the manual's reference of properties, operators and messages.
 
-    python tools/reference.py    writes docs/reference/
+    python tools/reference.py    writes docs/reference/ and docs/messages.md
 
 It runs in a `bpy` wheel, and writes the same in every version of Blender: what Blender itself adds
 to groups and operators is left out.
@@ -20,6 +20,8 @@ import bpy
 ROOT = Path(__file__).resolve().parent.parent
 if __name__ == "__main__":
     sys.path[0] = str(ROOT)
+
+from tools import messages  # noqa: E402 (found only with the path above)
 
 FOLDER = ROOT / "docs" / "reference"
 HUGE = 1e6
@@ -326,6 +328,7 @@ def pages() -> dict[Path, str]:
     return {
         FOLDER / "properties.md": properties_page(),
         FOLDER / "operators.md": operators_page(),
+        messages.PAGE: messages.messages_page(),
     }
 
 

@@ -161,20 +161,21 @@ NO_SENTENCES = {
 """Labels, and parts of sentences, that begin as a sentence does."""
 
 
-def messages() -> list[str]:
-    """Return the messages that are sentences, with “…” for each of their values.
+def messages() -> dict[str, str]:
+    """Return the messages that are sentences, with “…” for each value, and the module of each.
 
-    The manual explains each. Those that begin in lower case are values of others. Unlike
-    `all_texts`, this includes the command line.
+    Those that begin in lower case are values of others. Unlike `all_texts`, this includes the
+    command line.
     """
-    found: dict[str, None] = {}
+    found: dict[str, str] = {}
     for file in sorted(ADDON.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 for i in {**MESSAGES, "_print": (0,)}.get(_name_of(node.func), ()):
                     texts = _with_ellipses(node.args[i]) if i < len(node.args) else ()
-                    found.update(dict.fromkeys(filter(_is_sentence, texts)))
-    return list(found)
+                    for text in filter(_is_sentence, texts):
+                        found.setdefault(text, file.relative_to(ADDON).as_posix())
+    return found
 
 
 def _with_ellipses(node: ast.expr) -> Iterator[str]:

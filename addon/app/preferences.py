@@ -88,7 +88,7 @@ def _draw_shortcuts(layout: Layout, context: bpy.types.Context) -> None:
         column.context_pointer_set("keymap", keymap)
         rna_keymap_ui.draw_kmi([], config, keymap, item, column, 0)
     if not items:
-        layout.label(text="The keymap has no shortcuts of the add-on", icon="INFO")
+        layout.label(text="The keymap has no shortcuts for the add-on", icon="INFO")
 
 
 def _draw_overlay(

@@ -150,7 +150,9 @@ def stiff_limbs(character: Character) -> str:
     bones = [character.names[limb.bones[0]] for limb in character.anatomy.stiff]
     if not bones:
         return ""
-    return msg("Limbs of one bone cannot bend: subdivide {bones} in Edit Mode", bones=listed(bones))
+    return msg(
+        ("Limbs of a single bone can't bend: subdivide {bones} in Edit Mode"), bones=listed(bones)
+    )
 
 
 def bare_limbs(character: Character) -> str:
@@ -160,7 +162,7 @@ def bare_limbs(character: Character) -> str:
     if not bare:
         return ""
     names = listed([character.names[i] for i in bare])
-    return msg("No hand or foot is a child of {bones}", bones=names)
+    return msg("{bones}: no hand or foot is parented to it", bones=names)
 
 
 def ends_at_tail(character: Character, bone: str) -> bool:

@@ -79,29 +79,29 @@ def refuse_unmovable(point: Point, turns: bool) -> None:
     ob, owner = point.object, owner_of(point)
     if not ob.is_editable:
         raise ProblemError(
-            "“{object}” is linked and cannot be moved: make a library override of it, or "
-            "choose another target",
+            "“{object}” is linked and can't be moved: make a library override, or choose another "
+            "target",
             object=ob.name,
         )
     for con in active_constraints(owner):
         raise ProblemError(
-            "“{owner}” is positioned by its own constraint “{constraint}”: mute it, or "
-            "choose another target",
+            "“{owner}” is held in place by its constraint “{constraint}”: mute it, or choose "
+            "another target",
             owner=owner.name,
             constraint=con.name,
         )
     if point.skeleton is not None and point.bone in point.skeleton.connected:
         raise ProblemError(
-            "“{owner}” is connected to its parent and cannot be moved: choose another "
-            "target, or disable the bone's Connected option in Edit Mode",
+            "“{owner}” is connected to its parent and can't move: choose another target, or "
+            "disable Connected in Edit Mode",
             owner=owner.name,
         )
     driven = animation.driven(ob)
     for name in channels_of(point, turns):
         if any((owner.path_from_id(name), i) in driven for i in range(4)):
             raise ProblemError(
-                "The {what} of “{owner}” is driven and cannot be set: remove the driver, "
-                "or choose another target",
+                "The {what} of “{owner}” is driven and can't be set: remove the driver, or "
+                "choose another target",
                 what=channel_name(name),
                 owner=owner.name,
             )

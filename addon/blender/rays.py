@@ -199,14 +199,14 @@ def ground_of(
     if source == "COLLECTION":
         return _collection_ground(collection)
     if ob is None:
-        raise ProblemError("There is no ground: choose an object as ground, or use Scene")
+        raise ProblemError("No ground: choose an object, or use Scene")
     if ob.type != "MESH":
         raise ProblemError(
-            "“{object}” is not a mesh: choose a mesh object as ground", object=ob.name
+            "“{object}” isn't a mesh: choose a mesh object as ground", object=ob.name
         )
     if moves_with(ob, {own.session_uid}):
         raise ProblemError(
-            "“{object}” moves with the armature and cannot be its ground: choose another object",
+            "“{object}” moves with the armature and can't be its ground: choose another object",
             object=ob.name,
         )
     return Ground([ob])
@@ -214,11 +214,11 @@ def ground_of(
 
 def _collection_ground(collection: bpy.types.Collection | None) -> Ground:
     if collection is None:
-        raise ProblemError("There is no ground: choose a collection as ground, or use Scene")
+        raise ProblemError("No ground: choose a collection, or use Scene")
     ground = Ground(collection.all_objects)
     if not ground.objects:
         raise ProblemError(
-            "The collection “{collection}” has no mesh: add the ground to it, or choose "
+            "The collection “{collection}” has no meshes: add the ground to it, or choose "
             "another collection",
             collection=collection.name,
         )

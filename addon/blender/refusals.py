@@ -23,8 +23,7 @@ def joints_problem(ob: bpy.types.Object) -> str:
     if data.is_editable:
         return ""
     return msg(
-        "“{data}”, the armature data of “{object}”, stores its joints and is linked: make "
-        "a library override of it",
+        "“{data}” stores the joints of “{object}” and is linked: make a library override of it",
         data=data.name,
         object=ob.name,
     )
@@ -83,7 +82,7 @@ def _strips_problem(ob: bpy.types.Object) -> str:
     if not any(track.strips and not track.mute for track in data.nla_tracks):
         return ""
     return msg(
-        "“{object}” has NLA strips, which would be mixed with the new keys: mute their tracks, or "
-        "bake them into its action first",
+        "“{object}” has NLA strips that would mix with the new keys: mute their tracks, or bake "
+        "them into its action first",
         object=ob.name,
     )

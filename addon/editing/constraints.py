@@ -140,7 +140,7 @@ def remove_from(armature: bpy.types.Object, collection: str, active: str, *indic
             places[index] = None
     except TypeError:  # Blender raises it for items that come from the library.
         raise ProblemError(
-            "“{name}” comes from the linked file and can only be disabled here", name=name
+            "“{name}” comes from a linked file: you can only disable it here", name=name
         ) from None
     finally:
         _close_gaps(armature, collection, active, count, places)
@@ -196,7 +196,7 @@ def add_pole(
     """
     if not armature.evaluated_get(depsgraph).is_evaluated:
         raise ProblemError(
-            "“{armature}” is hidden and not evaluated: show it first", armature=armature.name
+            "“{armature}” is hidden, so it isn't evaluated: show it first", armature=armature.name
         )
     place, size = pole_world(*solve_constraint(depsgraph, armature, index))
     item = settings(armature).constraints[index]

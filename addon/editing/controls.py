@@ -68,7 +68,7 @@ def uneditable_problem(armature: bpy.types.Object) -> str:
     if data.library is None and data.override_library is None:
         return ""
     return msg(
-        "The bones of “{armature}” are linked and cannot be added to: choose Empties or a new "
+        "The bones of “{armature}” are linked, so no bones can be added: choose Empties or a new "
         "armature",
         armature=armature.name,
     )

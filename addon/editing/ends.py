@@ -54,8 +54,8 @@ def _added(
     names = {i: cast(DetachedEnd, limbs[i].detached).name for i in joints}
     if uneditable_problem(armature):
         raise ProblemError(
-            "The bones of “{armature}” are linked, and none can be added where “{bone}” is, which "
-            "is no child of its limb: add IK in its own file",
+            "“{bone}” isn't parented to its limb, and “{armature}” is linked: add IK in the "
+            "linked file",
             armature=armature.name,
             bone=next(iter(names.values())),
         )

@@ -62,7 +62,7 @@ def _find(body: Body, bone: str, is_literal: bool) -> tuple[Limb, bool]:
     is_finger = body.is_finger(bone)
     if not is_finger and (stiff := body.stiff_at(bone)):
         raise ProblemError(
-            "“{bone}” is a whole limb, and one bone cannot bend: subdivide it in Edit Mode",
+            "“{bone}” is the limb's only bone and can't bend: subdivide it in Edit Mode",
             bone=stiff,
         )
     is_literal = is_literal or is_finger
@@ -75,7 +75,7 @@ def _find(body: Body, bone: str, is_literal: bool) -> tuple[Limb, bool]:
     is_trunk = hips >= 0 and bone == body.character.names[hips]
     if len(limb.bones) < 2 or is_trunk or (body.is_generated and _has_mechanism(armature, limb)):
         raise ProblemError(
-            "“{bone}” is not part of a limb: click a hand, a foot, or a bone of the chain",
+            "“{bone}” isn't part of a limb: click a hand, a foot, or a bone of the chain",
             bone=bone,
         )
     return _controlling(armature, limb), is_hand

@@ -105,7 +105,7 @@ def add_limbs(
                 restore_switch(armature, state)
             raise
     if switched:
-        notes.append(msg("The limb is switched to FK, whose controls IK poses"))
+        notes.append(msg("Switched the limb to FK, because IK poses its FK controls"))
     return indices, notes
 
 
@@ -185,7 +185,7 @@ def _hinge(
         bones: list[Any] = [pose_bones(armature)[name] for name in limb.bones[1:]]
         if any(bone.fabrik_joint.limit_type != "NONE" for bone in bones):
             return ""
-        return msg("No hinge for “{bone}”: it is straight at rest, or animated", bone=last)
+        return msg("No hinge for “{bone}”: it's straight at rest, or animated", bone=last)
     return keep_pose(armature, limb, before, added)
 
 
@@ -203,7 +203,7 @@ def keep_pose(
     if not added or not _differs(armature, limb, before):
         return ""
     restore_limits(armature, added)
-    return msg("No hinge for “{bone}”: its pose is out of range", bone=limb.bones[-1])
+    return msg("No hinge for “{bone}”: its pose is outside the hinge's range", bone=limb.bones[-1])
 
 
 def refuse_unseen(armature: bpy.types.Object, limb: Limb) -> None:
@@ -214,8 +214,8 @@ def refuse_unseen(armature: bpy.types.Object, limb: Limb) -> None:
     """
     if not is_seen(armature, limb.bones):
         raise ProblemError(
-            "Nothing that is seen follows “{bone}”: click a bone that deforms the mesh, or switch "
-            "its limb to FK first",
+            "Nothing visible follows “{bone}”: click a bone that deforms the mesh, or switch its "
+            "limb to FK first",
             bone=limb.tip(True),
         )
 

@@ -65,7 +65,7 @@ def take(item: FabrikConstraint) -> None:
         place = point_in(inverse(target), tip)
     except ValueError:
         raise ProblemError(
-            "The target has zero scale, so that no offset can be relative to it: change its scale"
+            "The target has zero scale, so it can't have an offset: change its scale"
         ) from None
     values = (*place, *_turn(target[0], hand))
     present = (*item.offset_location, *item.offset_rotation)
@@ -107,7 +107,7 @@ def _tip(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> tuple[Vec, M
     armature = cast(bpy.types.Object, item.id_data).evaluated_get(depsgraph)
     bone = pose_bones(armature).get(item.bone)
     if bone is None:
-        raise ProblemError("There is no tip bone: choose the last bone of the chain")
+        raise ProblemError("No tip bone: choose the last bone of the chain")
     world = matrix_frame(armature.matrix_world)
     axes, head = frame_in(world, (matrix3(bone.matrix), vector(bone.head)))
     if not item.use_tail:
@@ -143,13 +143,13 @@ def _target(item: FabrikConstraint) -> Point:
         ProblemError: If there is none.
     """
     if item.target is None:
-        raise ProblemError("There is no target: choose an object or a bone")
+        raise ProblemError("No target: choose an object or a bone")
     if not item.subtarget or item.target.type != "ARMATURE":
         return Point(item.target)
     rig = skeleton_of(item.target)
     if item.subtarget not in rig.index:
         raise ProblemError(
-            "There is no bone “{name}” in “{object}”: choose another bone",
+            "“{object}” has no bone “{name}”: choose another bone",
             name=item.subtarget,
             object=item.target.name,
         )

@@ -57,15 +57,13 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
     """
     solved = [vector(joint) for joint in posture.solution.joints]
     if len(solved) < 3:
-        raise ProblemError(
-            "A chain of a single bone cannot bend: a pole needs a chain of two bones or more"
-        )
+        raise ProblemError("A single bone can't bend: a pole needs a chain of at least two bones")
     if given.limb is not None and len(given.joints) > len(solved):
         given = given.limb  # With an oriented tip bone only the bones before it bend.
     root, size = solved[0], size_of(solved)
     if size == 0.0:
         raise ProblemError(
-            "The chain has zero length and cannot bend toward a pole: change the scale of its bones"
+            "The chain has zero length and can't bend toward a pole: change its bones' scale"
         )
     joints = in_lengths(solved)
     axis = unit(sub(vector(posture.goal.target), root)) or chain_axis(joints)

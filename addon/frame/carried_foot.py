@@ -121,8 +121,8 @@ def find_foot(chain: ChainPlan) -> None:
         if NOT_BODY & set(words_of(rig.names[foot])):
             return  # It deforms as it was not told otherwise.
         raise ProblemError(
-            "“{bone}” is no child of the leg and would stay behind: mute its constraints, and "
-            "disable its Connected option in Edit Mode",
+            "“{bone}” isn't parented to the leg and would be left behind: mute its constraints, "
+            "and disable Connected in Edit Mode",
             bone=rig.names[foot],
         )
     chain.foot = foot

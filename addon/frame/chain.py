@@ -337,8 +337,8 @@ class ChainUnit(Unit):
             )
         if chain.stretches and given.chain.scale == 0.0:
             raise ProblemError(
-                "The chain from “{name}” on has zero length and cannot stretch: change the "
-                "scale of its bones, or disable Stretch",
+                "The chain from “{name}” on has zero length and can't stretch: change its bones' "
+                "scale, or disable Stretch",
                 name=chain.rig.names[chain.bones[0]],
             )
         self._given = given
@@ -378,8 +378,8 @@ class ReachingChain(ChainUnit):
             required += 1
         if count != required:
             raise ProblemError(
-                "{solver} requires a chain of {required} bones, and this one has {count}: set "
-                "Chain Length to {required}, or choose another solver",
+                "{solver} needs a chain of {required} bones, but this one has {count}: set Chain "
+                "Length to {required}, or choose another solver",
                 solver=label(method.title),
                 required=required,
                 count=count,
@@ -515,7 +515,7 @@ def _aim(chain: ChainPlan, target: Point, frame: Frame) -> Aim:
     if axes is None:
         name = target.object.name if target.skeleton is None else target.skeleton.names[target.bone]
         raise ProblemError(
-            "“{name}” has zero scale and therefore no orientation: change its scale, or disable "
+            "“{name}” has zero scale, so it has no orientation: change its scale, or disable "
             "Copy Target Rotation",
             name=name,
         )

@@ -82,12 +82,10 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         return
     events.tagged = None
     if not is_frame_change:
-        add_missing()
+        _before_edit(events, scene)
+        plan = runs.planner.plan  # It may be outdated now.
     if plan is not None and not plan.rigs:
         return
-    if not is_frame_change:
-        _follow_joins(events, scene)
-        plan = runs.planner.plan  # It may be outdated now.
     try:
         if runs.overwritten.is_any:  # As renders and failed updates leave it.
             runs.overwritten.restore(has_new_bones=True)
@@ -429,8 +427,10 @@ def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
     part(Events).is_undone = True
 
 
-def _follow_joins(events: Events, scene: bpy.types.Scene) -> None:
-    if current_thread() is not main_thread():
+def _before_edit(events: Events, scene: bpy.types.Scene) -> None:
+    add_missing()
+    plan = events.runs.planner.plan
+    if (plan is not None and not plan.rigs) or current_thread() is not main_thread():
         return  # A render beside a window: nothing is joined there, and the window reads the data.
     try:
         joining.follow_joins(graphs_of(scene), events.is_undone)

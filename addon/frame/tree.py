@@ -263,7 +263,8 @@ class TreeUnit(Unit):
         outcome = self._posture(scene.poses[self.plan.rig.uid], inputs).outcomes[place]
         if outcome is None or outcome.given is None or outcome.posture is None:
             raise ProblemError(
-                "All its bones are shared with other constraints: no bone of its own can bend"
+                "Other constraints share all its bones, so none is free to bend: increase Chain "
+                "Length"
             )
         return outcome.given, outcome.posture, own.world
 

@@ -620,8 +620,8 @@ def refuse_connected(rig: Skeleton, bone: int, instead: str) -> None:
     """
     if bone in rig.connected and rig.parents[bone] >= 0:
         raise ProblemError(
-            "“{bone}” is connected to its parent and cannot be moved: {instead}, or "
-            "disable the bone's Connected option in Edit Mode",
+            "“{bone}” is connected to its parent and can't move: {instead}, or disable Connected "
+            "in Edit Mode",
             bone=rig.names[bone],
             instead=instead,
         )

@@ -205,8 +205,8 @@ class Order:
             for layer in [layer for unit in above for layer in unit.members]:
                 if layer.item < chain.item and set(layer.bones) & set(chain.bones):
                     chain.note = chain.note or msg(
-                        "It is solved together with “{first}”, before “{layer}” is "
-                        "applied: move “{layer}” before or after both in the list",
+                        "It's solved together with “{first}”, before “{layer}”: move “{layer}” "
+                        "above or below both in the list",
                         first=first[0].name,
                         layer=layer.name,
                     )
@@ -244,8 +244,8 @@ class Order:
             return
         first = next((chain for chain in cycle[0].members if chain in chains), chains[0])
         first.problem = msg(
-            "Dependency cycle: the target, pole or root depends on the chain itself "
-            "(through {names}). Choose one that does not",
+            "Dependency cycle: the target, pole or root depends on the chain itself (through "
+            "{names}). Choose one that doesn't",
             names=listed([chain.name for chain in chains]),
         )
 
@@ -401,8 +401,8 @@ class Order:
         behind = self._units_behind([(parent, SHAPE)]) if parent else None
         if behind:
             note = msg(
-                "“{object}” is parented to vertices that a solved chain deforms, and "
-                "is therefore one update late: parent it to the bone instead",
+                "“{object}” is one update late, because it's parented to vertices that a solved "
+                "chain deforms: parent it to the bone instead",
                 object=node[0].name,
             )
             yield Late(node[0].name, note, behind)
@@ -425,8 +425,8 @@ class Order:
             is_foreseen |= self._is_carried_along(con, source_moves, sources, node)
             if behind or ((is_carried or source_moves) and not is_foreseen):
                 note = msg(
-                    "“{owner}” follows a solved chain through its constraint "
-                    "“{constraint}” one update late: use a parent or a plain Child Of instead",
+                    "“{owner}” follows a solved chain one update late, through its constraint "
+                    "“{constraint}”: use a parent or a plain Child Of instead",
                     owner=_owner(node).name,
                     constraint=con.name,
                 )
@@ -463,8 +463,8 @@ class Order:
         if behind:
             name = _owner(node).name
             note = msg(
-                "“{owner}” is driven by a solved chain and therefore one update "
-                "late: use a parent or a plain Child Of instead",
+                "“{owner}” is one update late, because a solved chain drives it: use a parent or "
+                "a plain Child Of instead",
                 owner=name,
             )
             yield Late(name, note, behind)

@@ -39,7 +39,7 @@ def plan_chain(rig: Skeleton, index: int) -> ChainPlan:
         _resolve_bones(chain, item)
         chain.target = _point(item, "target", "subtarget")
         if chain.target is None and chain.kind.needs_target:
-            raise ProblemError("There is no target: choose an object or a bone")
+            raise ProblemError("No target: choose an object or a bone")
         chain.offset = _offset(item)
         _resolve_joints(chain)
         if chain.kind.reaches:
@@ -62,7 +62,7 @@ def plan_chain(rig: Skeleton, index: int) -> ChainPlan:
 def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
     rig = chain.rig
     if not item.bone:
-        raise ProblemError("There is no tip bone: choose the last bone of the chain")
+        raise ProblemError("No tip bone: choose the last bone of the chain")
     up = rig.chain_up(bone_index(rig, item, "bone"))
     if item.use_tail:
         chain.tip_bone = -1 if item.use_rotation else next_joint(rig, up[-1])
@@ -70,8 +70,8 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
         chain.tip_bone = up.pop()
         if not up:
             raise ProblemError(
-                "“{bone}” has no parent that could move its head: enable Use Tail, or "
-                "choose another tip bone",
+                "“{bone}” has no parent to move its head: enable Use Tail, or choose another tip "
+                "bone",
                 bone=item.bone,
             )
     chain.bones = up[-item.chain_count :]
@@ -116,9 +116,8 @@ def _resolve_hand(chain: ChainPlan, item: FabrikConstraint) -> None:
         chain.bones.append(chain.tip_bone)
     elif len(chain.bones) == 1:
         raise ProblemError(
-            "“{bone}” is the only bone of the chain, so that no bone is left to reach the "
-            "target while it copies its rotation: increase Chain Length, or disable Copy Target "
-            "Rotation",
+            "“{bone}” copies the target's rotation, which leaves no bone to reach it: increase "
+            "Chain Length, or disable Copy Target Rotation",
             bone=item.bone,
         )
     else:
@@ -131,9 +130,7 @@ def _offset(item: FabrikConstraint) -> Frame | None:
     x, y, z = item.offset_location
     w, a, b, c = item.offset_rotation
     if not all(isfinite(number) for number in (x, y, z, w, a, b, c)):
-        raise ProblemError(
-            "The offset is not a finite number: press Set to Current, or enter a valid number"
-        )
+        raise ProblemError("The offset is invalid: press Set to Current, or enter a valid number")
     return quat_matrix(quat_unit((w, a, b, c))), (x, y, z)
 
 
@@ -170,7 +167,7 @@ def _note_of_disturbance(chain: ChainPlan) -> str:
     is_stuck = driven and (len({*reaching} - {*driven}) < 2 or not {*driven} <= {*reaching})
     if is_stuck:
         return msg(
-            "The rotation of “{bone}” has a driver, which the chain leaves as it is: remove the "
+            "The rotation of “{bone}” is driven, so the chain doesn't change it: remove the "
             "driver, or choose other bones",
             bone=chain.rig.names[driven[-1]],
         )
@@ -180,9 +177,8 @@ def _note_of_disturbance(chain: ChainPlan) -> str:
         for channel in others if chain.kind.reaches else ("rotation", *others):
             if animation.has_driver(chain.rig.object, bone, channel):
                 return msg(
-                    "The {channel} of “{bone}” has a driver, which is applied after the "
-                    "chain is solved and can move the tip off its target: remove the driver, or "
-                    "drive a parent of the chain",
+                    "The driven {channel} of “{bone}” applies after the solver and can move the "
+                    "tip off its target: remove the driver, or drive a parent",
                     channel=channel_name(channel),
                     bone=bone.name,
                 )
@@ -192,9 +188,8 @@ def _note_of_disturbance(chain: ChainPlan) -> str:
             if i == chain.bones[0] and con.name in chain.root_limits:
                 continue  # Its location is within it.
             return msg(
-                "“{bone}” has its own constraint “{constraint}”, which is applied after the "
-                "chain is solved and can move the tip off its target: mute it, or move it to "
-                "another bone",
+                "The constraint “{constraint}” of “{bone}” applies after the solver and can move "
+                "the tip off its target: mute it, or move it to another bone",
                 bone=bone.name,
                 constraint=con.name,
             )
@@ -213,9 +208,8 @@ def _refuse_posed_bones(chain: ChainPlan) -> None:
             if animation.is_set(chain.rig.object, f"{con.path_from_id()}.influence"):
                 continue
             raise ProblemError(
-                "“{bone}” is posed by its constraint “{constraint}”, so that the solution "
-                "would not be seen: mute “{constraint}”, or choose bones that no other constraint "
-                "poses",
+                "“{bone}” is posed by its constraint “{constraint}”, which hides the solution: "
+                "mute it, or choose unconstrained bones",
                 bone=bone.name,
                 constraint=con.name,
             )
@@ -254,7 +248,7 @@ def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -
         elif name not in rig.renamed:
             rig.record_missing(name)
             raise ProblemError(
-                "There is no bone “{name}” in “{object}”: choose another bone",
+                "“{object}” has no bone “{name}”: choose another bone",
                 name=name,
                 object=rig.object.name,
             )

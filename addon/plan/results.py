@@ -80,17 +80,13 @@ def explanation(posture: Posture, stretches: bool, has_iterations: bool = True) 
         return LIMITED
     joints, target = solution.joints, posture.goal.target
     if not joints:
-        return msg(
-            "The chain has zero scale and cannot reach anything: change the scale of its bones"
-        )
+        return msg("The chain has zero scale and can't reach anything: change its bones' scale")
     is_beyond = dist(target, joints[0]) > dist(joints[-1], joints[0])
     is_softened = dist(solution.aimed_at(), target) > solution.residual * 0.5
     if stretches and is_beyond and (is_softened or not solution.in_reach):
         return msg("The target is beyond Stretch Max: increase it, or move the target closer")
     if is_softened:
-        return msg(
-            "Softness holds the tip back near full extension: decrease it to reach the target"
-        )
+        return msg("Softness holds the tip back near full extension: decrease it")
     if solution.in_reach:
         return _unconverged(solution, has_iterations)
     if is_beyond:
@@ -105,5 +101,6 @@ def _unconverged(solution: Solution, has_iterations: bool) -> str:
     if solution.chain.lengths is None:  # They are what they are in the FK pose.
         return MISSED
     return msg(
-        "Its bones are scaled non-uniformly and change length as they rotate: scale them uniformly"
+        "Its bones change length as they rotate, because their scale isn't uniform: scale them "
+        "uniformly"
     )

@@ -65,8 +65,8 @@ class TreePlan(UnitPlan):
         names = self.rig.names
         if chain.is_root_free and chain.bones[0] != self.bones[0]:
             return msg(
-                "Move Root has no effect here, because “{bone}” is moved by "
-                "other chains: enable it for a chain that begins at “{root}”",
+                "Move Root has no effect, because other chains move “{bone}”: enable it for a "
+                "chain that begins at “{root}”",
                 bone=names[chain.bones[0]],
                 root=names[self.bones[0]],
             )
@@ -74,9 +74,8 @@ class TreePlan(UnitPlan):
         others = [other for other in self.chains if other is not chain and hand in other.bones]
         if chain.has_hand and others:
             return msg(
-                "“{hand}” cannot take the target's orientation, because "
-                "{others} poses it as well: let that chain begin "
-                "below it, or disable Copy Target Rotation",
+                "“{hand}” can't copy the target's rotation, because {others} also poses it: "
+                "shorten that chain, or disable Copy Target Rotation",
                 hand=names[hand],
                 others=listed([o.name for o in others]),
             )

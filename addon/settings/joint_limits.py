@@ -108,7 +108,7 @@ def joint_problem(bone: Any) -> str:
         numbers += (joint.swing_x, joint.swing_z, joint.twist_min, joint.twist_max, *joint.center)
     if not all(isfinite(number) for number in numbers):
         return msg(
-            "A joint setting of “{bone}” is not a finite number: enter a valid number",
+            "A joint setting of “{bone}” is invalid: enter a valid number",
             bone=bone.name,
         )
     if kind == "HINGE" and joint.hinge_min > joint.hinge_max:

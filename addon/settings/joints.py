@@ -19,7 +19,7 @@ LIMIT_ITEMS = (
     (
         "BLENDER",
         "Use Blender's IK Limits",
-        "Use the locks, limits and stiffness of the bone's Inverse Kinematics panel, measured "
+        "Use the locks, limits and stiffness in the bone's Inverse Kinematics panel, measured "
         "from the rest pose",
         1,
     ),
@@ -57,8 +57,8 @@ HINGE_ANGLE = {**ANGLE, "min": -2.0 * pi, "max": 2.0 * pi, "soft_min": -pi, "sof
 
 FLEXION: Definition = defined(
     "Flexion",
-    "Axis about which a positive rotation flexes the joint, in the bone's rest space. A limb that "
-    "is nearly straight bends that way. At 0 it bends as in its rest pose",
+    "Axis about which a positive rotation flexes the joint, in the bone's rest space. A nearly "
+    "straight limb bends about it. Zero: bend as in the rest pose",
     subtype="XYZ",
     **SETTING,
 )
@@ -77,7 +77,7 @@ class FabrikJoint(bpy.types.PropertyGroup):
 
     limit_type: str = defined(
         "Limit",
-        "How far the bone may rotate away from its rest pose when its chain is solved",
+        "How far the bone may rotate from its rest pose when its chain is solved",
         items=LIMIT_ITEMS,
         default="NONE",
         **SETTING,
@@ -87,7 +87,7 @@ class FabrikJoint(bpy.types.PropertyGroup):
     )
     hinge_vector: tuple[float, float, float] = defined(
         "Direction",
-        "Direction of the hinge axis in the bone's rest space. Its length does not matter",
+        "Direction of the hinge axis in the bone's rest space. Its length doesn't matter",
         subtype="XYZ",
         default=(1.0, 0.0, 0.0),
         **SETTING,
@@ -141,8 +141,8 @@ class FabrikJoint(bpy.types.PropertyGroup):
     )
     stiffness: float = defined(
         "Stiffness",
-        "How strongly the bone resists leaving its FK pose. At 0 it rotates freely, at "
-        "1 only as far as its limit forces it to",
+        "How strongly the bone resists leaving its FK pose. 0 rotates freely, 1 only as far as "
+        "its limit forces it",
         default=0.0,
         **FACTOR,
         **SETTING,

@@ -46,9 +46,14 @@ SOLVER_ITEMS: list[Item] = [(m.name, m.title, m.description, m.number) for m in 
 
 STATE_ITEMS = (
     ("REACHED", "Reached", "The tip is on the target", 0),
-    ("OUT_OF_REACH", "Out of Reach", "The tip is as close to the target as it can get", 1),
+    (
+        "OUT_OF_REACH",
+        "Out of Reach",
+        ("The target is out of reach. The tip is as close as it can get"),
+        1,
+    ),
     ("LIMITED", "Limited", "Joint limits keep the tip from the target", 2),
-    ("INVALID", "Invalid", "The constraint cannot be solved. See its message", 3),
+    ("INVALID", "Invalid", "The constraint can't be solved. See its message", 3),
     ("DISABLED", "Disabled", "The constraint is disabled or its influence is 0", 4),
 )
 
@@ -103,7 +108,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
     )
     enabled: bool = animated(
         "Enabled",
-        "Pose the chain. Disabled, the chain shows its FK pose",
+        "Pose the chain. When disabled, it shows its FK pose",
         default=True,
         in_presets=False,
     )
@@ -123,21 +128,21 @@ class FabrikConstraint(bpy.types.PropertyGroup):
     )
     bone: str = fixed(
         "Tip Bone",
-        "Last bone of the chain, whose tail or head reaches the target",
+        "Last bone of the chain. Its tail or head reaches the target",
         update=_ends_changed,
         in_presets=False,
     )
     chain_count: int = fixed(
         "Chain Length",
-        "Number of bones in the chain, counted from the tip. 0 includes all up to the root",
+        "Number of bones in the chain, counted from the tip. 0 includes all bones up to the root",
         default=0,
         min=0,
         soft_max=255,
     )
     use_tail: bool = fixed(
         "Use Tail",
-        "Let the tail of the tip bone reach the target. Disabled, its head does, and "
-        "the chain begins at its parent",
+        "Reach the target with the tip bone's tail. When disabled, its head reaches, and the "
+        "chain begins at its parent",
         default=True,
         update=_ends_changed,
         in_presets=False,
@@ -145,32 +150,32 @@ class FabrikConstraint(bpy.types.PropertyGroup):
     target: bpy.types.Object | None = fixed("Target", "Target object", update=_ends_changed)
     subtarget: str = fixed(
         "Bone",
-        "Bone of the target armature, whose head is the target",
+        "Bone of the target armature. Its head is the target",
         update=_ends_changed,
         in_presets=False,
     )
     use_rotation: bool = fixed(
         "Copy Target Rotation",
-        "Rotate the tip bone to the orientation of the target",
+        "Rotate the tip bone to the target's orientation",
         default=False,
     )
     rotation_weight: float = animated(
         "Rotation Weight",
-        "How far the tip bone rotates to the orientation of the target. At 0 it follows "
-        "the chain, at 1 it copies the target",
+        "How far the tip bone rotates to the target's orientation. 0 follows the chain, 1 copies "
+        "the target",
         default=1.0,
         **FACTOR,
     )
     twist_spread: float = animated(
         "Twist Spread",
-        "Share of the tip's twist that is spread over the chain, to avoid twisting the "
-        "skin at the last joint. At 1 each joint takes an equal part",
+        "Spread the tip's twist over the chain, so that the skin doesn't twist at the last "
+        "joint. 1 spreads it evenly",
         default=0.0,
         **FACTOR,
     )
     use_offset: bool = fixed(
         "Keep Offset",
-        "Keep the tip at an offset from the target, as it was when this was enabled",
+        "Keep the offset that the tip had from the target when this was enabled",
         default=False,
         update=_offset_switched,
         in_presets=False,
@@ -190,8 +195,8 @@ class FabrikConstraint(bpy.types.PropertyGroup):
     )
     weight: float = animated(
         "Weight",
-        "Priority against other constraints that share bones with this one, where not "
-        "all targets can be reached",
+        "Priority over constraints that share bones with this one, when not all targets can be "
+        "reached",
         default=1.0,
         min=0.0,
         max=1000.0,
@@ -202,7 +207,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
     )
     pole_subtarget: str = fixed(
         "Pole Bone",
-        "Bone of the pole target's armature, whose head the chain bends toward",
+        "Bone of the pole target. The chain bends toward its head",
         in_presets=False,
     )
     pole_angle: float = animated(
@@ -216,14 +221,14 @@ class FabrikConstraint(bpy.types.PropertyGroup):
     )
     pole_weight: float = animated(
         "Pole Weight",
-        "How far the bend rotates to the pole. At 0 it is unchanged, at 1 it faces the pole",
+        "How far the bend rotates toward the pole. 0 leaves it unchanged, 1 faces the pole",
         default=1.0,
         **FACTOR,
     )
     softness: float = animated(
         "Softness",
-        "Share of the full extension in which the chain slows down, so that the knee "
-        "does not snap straight. The tip lags behind the target there",
+        "Range before full extension in which the tip slows down and lags behind the target. "
+        "Keeps knees from snapping straight",
         default=0.0,
         min=0.0,
         max=0.9,
@@ -232,14 +237,13 @@ class FabrikConstraint(bpy.types.PropertyGroup):
     )
     swing: float = animated(
         "Swing First",
-        "How far the whole chain rotates toward the target before it bends. At 1 a leg "
-        "rotates at the hip and folds in its own plane. Always 1 with a pole target and "
-        "with Two Bone",
+        "How far the whole chain rotates toward the target before it bends. 1 folds a leg in its "
+        "own plane. Always 1 with a pole or Two Bone",
         default=0.0,
         **FACTOR,
     )
     use_stretch: bool = fixed(
-        "Stretch", "Let the bones become longer where the target is out of reach", default=False
+        "Stretch", "Lengthen the bones when the target is out of reach", default=False
     )
     stretch_max: float = animated(
         "Stretch Max",
@@ -249,28 +253,30 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         max=100.0,
         soft_max=3.0,
     )
-    use_volume: bool = animated("Keep Volume", "Make bones thinner as they stretch", default=False)
+    use_volume: bool = animated(
+        "Keep Volume", ("Make the bones thinner as they stretch"), default=False
+    )
     chain_bias: float = animated(
         "Bias",
-        "Distribute the bend. Negative values bend the bones near the root more, "
-        "positive values those near the tip",
+        "Distribute the bend. Negative values bend more near the root, positive values more near "
+        "the tip",
         default=0.0,
         min=-1.0,
         max=1.0,
         subtype="FACTOR",
     )
     use_free_root: bool = fixed(
-        "Move Root", "Let the first bone of the chain move, so that the body follows", default=False
+        "Move Root", "Move the first bone of the chain, so that the body follows", default=False
     )
     root_weight: float = animated(
         "Root Weight",
-        "How readily the root moves, compared with bones that rotate. At 0 it does not move",
+        "How readily the root moves compared with the bones' rotation. 0: it doesn't move",
         default=1.0,
         **FACTOR,
     )
     iterations: int = animated(
         "Iterations",
-        "Maximum number of iterations. The solver stops earlier when the target is reached",
+        "Maximum number of iterations. The solver stops early once the target is reached",
         default=20,
         min=1,
         max=10000,
@@ -278,8 +284,8 @@ class FabrikConstraint(bpy.types.PropertyGroup):
     )
     tolerance: float = animated(
         "Tolerance",
-        "Distance between tip and target at which the solver stops, as a fraction of "
-        "the chain length",
+        "Distance between tip and target at which the solver stops, as a fraction of the chain's "
+        "length",
         default=1e-4,
         min=1e-9,
         max=1.0,
@@ -313,7 +319,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         options=FIXED,
     )
     iterations_used: int = defined(
-        "Iterations Used", "Number of iterations of the last evaluation (read only)", options=FIXED
+        "Iterations Used", "Number of iterations in the last evaluation (read only)", options=FIXED
     )
     message: str = defined(
         "Message", "Description of the problem and its solution (read only)", options=FIXED
@@ -397,8 +403,8 @@ class FabrikSceneSettings(bpy.types.PropertyGroup):
     )
     show_reach: bool = defined(
         "Always Show Reach",
-        "Show what the active chain can reach. Otherwise it is only shown while something is "
-        "dragged, and while the target is out of reach",
+        "Always show the reach of the active chain. Otherwise, show it only while dragging or "
+        "out of reach",
         options=FIXED,
         update=_redraw_viewports,
     )

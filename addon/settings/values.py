@@ -140,7 +140,7 @@ class Form(NamedTuple):
         wrong = [label(self.titles[i]) for i, _, _ in self.limits if not isfinite(values[i])]
         value = msg("a valid number") if len(wrong) == 1 else msg("valid numbers")
         raise ProblemError(
-            "A setting{owner} is not a finite number: enter {value} for {wrong}",
+            "A setting{owner} is invalid: enter {value} for {wrong}",
             owner=owner,
             value=value,
             wrong=listed(wrong),
@@ -226,7 +226,7 @@ def unknown_choice(group: bpy.types.PropertyGroup) -> str:
     for name, title in _choices(type(group)):
         if not getattr(group, name):
             return msg(
-                "{setting} has a value that this version does not know: choose another one",
+                "{setting} has a value that this version doesn't support: choose another one",
                 setting=label(title),
             )
     return ""

@@ -110,7 +110,7 @@ def _only(targets: Sequence[Target], active: str) -> tuple[bpy.types.Object | No
     if len(targets) > 1:
         names = joined(COMMA, [msg("“{bone}”", bone=bone or ob.name) for ob, bone in targets[:4]])
         raise ProblemError(
-            "Select one target in addition to {active}, not {count}: {names}",
+            "Select only one target in addition to {active}, not {count}: {names}",
             active=active,
             count=len(targets),
             names=names,
@@ -141,8 +141,8 @@ class MakingControls(Working):
 
     controls: str = defined(
         "Controls",
-        "Kind of the new target or pole. By default control bones from the interface, "
-        "Empties from scripts",
+        "Type of the new target or pole. Default: control bones from the interface, Empties from "
+        "scripts",
         items=(
             ("BONE", "Control Bones", "Add bones to the armature, and select them"),
             ("EMPTY", "Empties", "Add Empties"),
@@ -291,16 +291,16 @@ class AddWithTargetOperator(MakingControls, AddMotionOperator):
 
     others: str = defined(
         "Selected Bones",
-        "What the selected bones are, in addition to the active one",
+        "How to use the other selected bones",
         translation_context=CONTEXT,
         items=(
             (
                 "AUTO",
                 "Automatic",
-                "They get a constraint each, but a control bone is the target",
+                "Add a constraint to each of them, but use a control bone as the target",
             ),
-            ("EACH", "Get One Each", "They get a constraint each"),
-            ("TARGET", "Target", "The other selected bone is the target"),
+            ("EACH", "Add to Each", "Add a constraint to each of them"),
+            ("TARGET", "Target", "Use the other selected bone as the target"),
         ),
         options={"SKIP_SAVE"},
     )

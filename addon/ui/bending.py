@@ -12,12 +12,12 @@ from ..blender.messages import Message, joined, msg
 from ..editing.flexion import flexion_of
 
 EVIDENCE: Final = {
-    "SET": msg("was kept with the bone before"),
-    "LIMIT": msg("their limits allow"),
-    "CLIP": msg("the animation shows"),
-    "REST": msg("the rest pose shows"),
-    "POLE": msg("their pole shows"),
-    "BODY": msg("the body suggests"),
+    "SET": msg("stored with the bone"),
+    "LIMIT": msg("from their limits"),
+    "CLIP": msg("from the animation"),
+    "REST": msg("from the rest pose"),
+    "POLE": msg("from their pole"),
+    "BODY": msg("guessed from the body"),
 }
 """What tells how a joint flexes, by `Flexion.source`, which completes a sentence."""
 
@@ -48,15 +48,15 @@ def told(evidence: Mapping[str, list[str]], is_flipped: bool = False) -> Message
 
 def _sentence(source: str, names: list[str], is_flipped: bool) -> Message:
     if not source:
-        return msg("{names}: straight, and nothing tells the side of the bend", names=listed(names))
+        return msg("{names}: straight; can't tell which way it bends", names=listed(names))
     if is_flipped:
         return msg(
-            "{names}: bending to the side opposite to the one that {evidence}",
+            "{names}: bend direction opposite to the one {evidence}",
             names=listed(names),
             evidence=EVIDENCE[source],
         )
     return msg(
-        "{names}: bending to the side that {evidence}",
+        "{names}: bend direction {evidence}",
         names=listed(names),
         evidence=EVIDENCE[source],
     )

@@ -17,7 +17,7 @@ from .following import controls_of, hangs_on
 ACTIVE = ("Active", "Only the active constraint")
 SELECTED = (
     "Selected",
-    "Constraints that pose a selected bone, or whose tip, target or pole target is selected",
+    "Constraints that pose a selected bone, or whose target or pole target is selected",
 )
 """Names and descriptions of enum items that several operators share."""
 

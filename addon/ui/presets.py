@@ -35,7 +35,7 @@ class ApplyPresetOperator(Working):
 
     filepath: str = defined(
         "File",
-        "Preset file, a script that sets the properties",
+        "Preset file: a script that sets the properties",
         subtype="FILE_PATH",
         options={"SKIP_SAVE"},
     )
@@ -52,7 +52,7 @@ class ApplyPresetOperator(Working):
             ProblemError: If it fails; then the settings have not changed.
         """
         if not self.filepath:
-            raise ProblemError("There is no preset to apply: choose one in the menu")
+            raise ProblemError("No preset chosen: choose one in the menu")
         group = self.group(context)
         values, properties = values_of(group), cast(Any, group).bl_rna.properties
         names = preset_names(group)
@@ -65,7 +65,7 @@ class ApplyPresetOperator(Working):
                 with suppress(TypeError):  # An animated enum may have an invalid value.
                     set_values(group, {name: values[name]})
             raise ProblemError(
-                "“{name}” cannot be applied here: {error}", name=self.title, error=str(error)
+                "“{name}” can't be applied here: {error}", name=self.title, error=str(error)
             ) from None
 
     @property

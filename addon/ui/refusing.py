@@ -25,7 +25,7 @@ DIALOG = 400
 """The width of dialogs, in pixels at a UI scale of 1."""
 
 
-GONE = msg("Cancelled: the data was removed while it was used")
+GONE = msg("Cancelled: the data was removed while in use")
 """The report if data was undone or removed meanwhile, as by a handler of others."""
 
 
@@ -172,7 +172,7 @@ def active_refusal(context: bpy.types.Context) -> str:
     """Ask for an armature with an active constraint."""
     reason = armature_refusal(context)
     if not reason and editing.active_constraint(active_armature(context)) is None:
-        return msg("There is no constraint: add one to the tip bone of a chain")
+        return msg("No constraints: add one to the tip bone of a chain")
     return reason
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 KEEP_CONTROLS = defined(
     "Keep Controls",
-    "Keep the control bones and Empties that were added as targets and poles. Without this, "
-    "those that nothing else uses are removed with their keys",
+    "Keep the control bones and Empties that were added as targets and poles. Otherwise, unused "
+    "ones are removed with their keys",
     default=False,
     options={"SKIP_SAVE"},
 )

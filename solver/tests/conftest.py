@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
+from once import pytest_collection_modifyitems as pytest_collection_modifyitems
 
 from fabrik_solver import COMPILED
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 from kept_files import new_file
+from once import pytest_collection_modifyitems as pytest_collection_modifyitems
 
 # Hypothesis also draws numbers that stand in the modules loaded so far, and what is “always the
 # same” would depend on which tests ran before, and on where modules lie in memory.

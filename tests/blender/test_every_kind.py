@@ -297,7 +297,7 @@ def test_no_number_in_a_setting_breaks_the_pose(kind: Kind) -> None:
             go(5)
             assert is_finite(), f"{name} = {number}"
             for item in rig.fabrik.constraints:
-                assert item.state != "INVALID" or "not a finite number" in item.message
+                assert item.state != "INVALID" or "is invalid" in item.message
         setattr(owner, name, kept)
         update()
         assert not any(item.state == "INVALID" for item in rig.fabrik.constraints)
@@ -329,7 +329,7 @@ def test_no_place_of_the_target_breaks_the_pose(kind: Kind, is_keyed: bool) -> N
     bpy.data.objects.remove(target)
     update()
     assert is_finite()
-    assert any("There is no target" in item.message for item in rig.fabrik.constraints)
+    assert any("No target" in item.message for item in rig.fabrik.constraints)
 
 
 def places() -> list[list[float]]:

@@ -468,7 +468,7 @@ class TestFromALaterVersion:
         item = rig.fabrik.constraints[0]
         assert item.state == "INVALID"
         assert item.message == (
-            f"{title} has a value that this version does not know: choose another one"
+            f"{title} has a value that this version doesn't support: choose another one"
         )
         assert channels_bits(rig) == shown_bits(rig)
         assert other.fabrik.constraints[0].state == "REACHED"
@@ -524,4 +524,4 @@ class TestFromALaterVersion:
         forget()
         rig.update_tag()
         update()
-        assert "that this version does not know: choose another one" in status_message(rig, 0)
+        assert "that this version doesn't support: choose another one" in status_message(rig, 0)

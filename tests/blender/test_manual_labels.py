@@ -13,7 +13,10 @@ from addon.app import menus
 from tools import texts
 
 ROOT = Path(__file__).parents[2]
-DEVELOPERS = ("architecture.md", "blender-facts.md", "benchmarks/README.md")
+DEVELOPERS = (
+    *("architecture.md", "blender-facts.md", "benchmarks/README.md"),
+    *("rules.md", "style-guide.md"),
+)
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))

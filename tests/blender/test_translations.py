@@ -321,10 +321,10 @@ def test_braces_in_names_and_in_texts_without_values_are_characters() -> None:
 def test_the_message_of_a_constraint_is_stored_in_english_and_shown_translated(
     spanish: dict[str, str],
 ) -> None:
-    spanish["There is no target: choose an object or a bone"] = "Sin objetivo"
+    spanish["No target: choose an object or a bone"] = "Sin objetivo"
     item = without_target()
     assert type(item.message) is str
-    assert item.message == "There is no target: choose an object or a bone"
+    assert item.message == "No target: choose an object or a bone"
     assert shown(item.message) == "Sin objetivo"
 
 
@@ -388,7 +388,7 @@ def test_blender_finds_the_translations(path: Path, view: Any) -> None:
 def test_scripts_and_files_are_the_same_in_every_language(path: Path, view: Any) -> None:
     view.language = next(one for one in bpy.app.translations.locales if one.startswith(path.stem))
     item = without_target()
-    assert item.message == "There is no target: choose an object or a bone"
+    assert item.message == "No target: choose an object or a bone"
     assert (item.state, item.bl_rna.properties["solver"].name) == ("INVALID", "Solver")
     assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
     with pytest.raises(RuntimeError):

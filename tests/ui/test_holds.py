@@ -103,10 +103,10 @@ class TestHolding:
         first = apart(window.ask(PLACE), window.ask(held))
         window.ask("go(20)")
         assert abs(apart(window.ask(PLACE), window.ask(held)) - first) < 1e-4
-        assert "stays as it was at frame 1" in sentences(window)
+        assert "is fixed to its holder from frame 1" in sentences(window)
 
         window.ask(f"{HELD}[0].holders[0].use_animation = True")
-        assert "stays as it was" not in sentences(window)
+        assert "is fixed to its holder" not in sentences(window)
 
     def test_its_key_is_moved_in_the_dope_sheet_and_it_is_found_again(self, window):
         have_cup(window)

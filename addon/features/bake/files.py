@@ -34,9 +34,9 @@ def refuse_irregular(path: Path, is_written: bool) -> None:
         ProblemError: If it is not a regular file, or inaccessible.
     """
     problem = (
-        msg("Cannot write “{path}”", path=path)
+        msg("Can't write “{path}”", path=path)
         if is_written
-        else msg("Cannot read “{path}”", path=path)
+        else msg("Can't read “{path}”", path=path)
     )
     try:
         mode = path.stat().st_mode
@@ -48,7 +48,7 @@ def refuse_irregular(path: Path, is_written: bool) -> None:
         raise ProblemError(
             "{problem}: {reason}",
             problem=problem,
-            reason=msg("it is a folder") if S_ISDIR(mode) else msg("it is not a regular file"),
+            reason=msg("it's a folder") if S_ISDIR(mode) else msg("it isn't a regular file"),
         )
 
 
@@ -93,7 +93,7 @@ def replaced(output: Path) -> Iterator[Path]:
                 _clear(draft)
     except OSError as error:
         raise ProblemError(
-            "Cannot write “{output}”: {strerror}", output=output, strerror=error.strerror
+            "Can't write “{output}”: {strerror}", output=output, strerror=error.strerror
         ) from None
 
 
@@ -111,7 +111,7 @@ def _locked(lock: Path, output: Path) -> Iterator[None]:
                 _lock(file)
             except (BlockingIOError, PermissionError):
                 raise ProblemError(
-                    "“{output}” is being written by another process: wait until it has finished",
+                    "Another process is writing “{output}”: wait until it has finished",
                     output=output,
                 ) from None
             try:

@@ -44,7 +44,7 @@ INTO_ITEMS = (
     (
         "CURRENT",
         "Current Action",
-        "Overwrite keys of the current action. Keys outside the range are kept",
+        "Overwrite keys in the current action. Keys outside the range are kept",
     ),
 )
 
@@ -52,8 +52,8 @@ AFTERWARDS_ITEMS = (
     (
         "LEAVE",
         "Keep",
-        "Keep the constraints enabled, on top of the baked keys. With an Influence below 1 they "
-        "change the baked pose further",
+        "Keep the constraints enabled on top of the baked keys. An Influence below 1 changes the "
+        "baked pose further",
     ),
     (
         "DISABLE",
@@ -122,7 +122,7 @@ def summary(result: BakeResult, options: BakeOptions, left_out: list[str]) -> st
         )
     if left_out:
         text += msg(
-            ". Skipped because they are linked, disabled or cannot be solved: {left_out}",
+            ". Skipped, because they are linked, disabled or unsolvable: {left_out}",
             left_out=listed(left_out),
         )
     if result.still_active:
@@ -137,7 +137,7 @@ class Baking(ProgressOperator):
     """Base of all bake operators."""
 
     stopped = msg("Bake cancelled: nothing was changed")
-    gone = msg("Bake cancelled: the baked data was removed meanwhile. Bake again")
+    gone = msg("Bake cancelled, because the baked data was removed: bake again")
 
     def status(self, done: float) -> str:
         """Return the text of the status bar."""
@@ -149,7 +149,7 @@ def _constraint_refusal(context: bpy.types.Context) -> str:
     """Refuse a view layer without constraints."""
     layer = context.view_layer
     if layer is None or not armatures_of(layer):
-        return msg("There is no constraint: add one to the tip bone of a chain")
+        return msg("No constraints: add one to the tip bone of a chain")
     return ""
 
 
@@ -159,8 +159,8 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
     bl_idname = "fabrik.bake"
     bl_label = "Bake FABRIK IK"
     bl_description = (
-        "Bake the pose of the constraints to keys, and verify the result by playing the range "
-        "back. Press Escape to cancel without changes"
+        "Bake the solved pose to keyframes and verify it by playing the range back. Press Escape "
+        "to cancel without changes"
     )
     asks = (_constraint_refusal,)
 
@@ -174,7 +174,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
     frame_end: int = defined("End", "Last frame to bake", default=250, min=-1048574, max=1048574)
     step: int = defined(
         "Step",
-        "Frames between keys. With 1 the keys are interpolated linearly, otherwise "
+        "Number of frames between keys. Keys at every frame are interpolated linearly, others "
         "smoothly. The last frame always gets a key",
         default=1,
         min=1,
@@ -183,8 +183,8 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
     into: str = defined("Output", "Action to write the keys to", items=INTO_ITEMS, default="NEW")
     error: float = defined(
         "Simplify",
-        "Remove keys as long as each bone stays within this angle of its rotation. 0 "
-        "keeps all keys. The error adds up along a chain and is given in the report",
+        "Remove keys while each bone stays within this angle of its rotation. 0 keeps all keys. "
+        "Errors add up along a chain; the report shows the total",
         default=0.0,
         min=0.0,
         soft_max=pi / 18.0,
@@ -194,7 +194,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
     )
     afterwards: str = defined(
         "After Baking",
-        "What to do with the constraints after baking",
+        "What happens to the constraints after baking",
         items=AFTERWARDS_ITEMS,
         default="DISABLE",
     )

@@ -89,8 +89,8 @@ def _check_armature(ob: bpy.types.Object, options: BakeOptions) -> None:
     name = msg("“{object}”", object=ob.name)
     if options.afterwards == REMOVE and ob.override_library is not None:
         raise ProblemError(
-            "The constraints of {name} come from the linked file and cannot be removed: "
-            "disable them instead",
+            "The constraints of {name} come from a linked file and can't be removed: disable "
+            "them instead",
             name=name,
         )
     if problem := rest_problem(ob):
@@ -100,13 +100,13 @@ def _check_armature(ob: bpy.types.Object, options: BakeOptions) -> None:
         return
     if any(recorded.is_solo for recorded in data.nla_tracks):
         raise ProblemError(
-            "An NLA track of {name} is solo, which would hide the baked keys: disable its solo",
+            "An NLA track of {name} is solo and would hide the baked keys: turn solo off",
             name=name,
         )
     if data.action_blend_type != "REPLACE" or data.action_influence < 1.0:
         raise ProblemError(
-            "The active action of {name} is blended with the NLA below it, which would change "
-            "the baked keys: set its blending to Replace and its influence to 1",
+            "The active action of {name} blends with the NLA, which would change the baked keys: "
+            "set its blending to Replace and its influence to 1",
             name=name,
         )
 

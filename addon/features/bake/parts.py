@@ -118,7 +118,7 @@ def load(path: Path, digest: bytes, selections: Sequence[BakeSelection], frames:
         _check_rows(rows)
     except OSError as problem:
         raise ProblemError(
-            "Cannot read “{path}”: {strerror}", path=path, strerror=problem.strerror
+            "Can't read “{path}”: {strerror}", path=path, strerror=problem.strerror
         ) from None
     except ValueError:
         raise ProblemError(
@@ -175,7 +175,7 @@ def _check_complete(parts: Iterable[BakePart], frames: range) -> None:
         for frame in part.frames:
             if frame in owner:
                 raise ProblemError(
-                    "Frame {frame} is in both “{owner}” and “{part}”: leave out one of them",
+                    "Frame {frame} is in both “{owner}” and “{part}”: leave one of them out",
                     frame=frame,
                     owner=owner[frame],
                     part=part.name,

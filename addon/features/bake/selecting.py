@@ -81,7 +81,7 @@ def select(refs: Sequence[ConstraintRef]) -> tuple[list[BakeSelection], list[str
         ProblemError: If nothing is left, or the rotation mode of a bone is animated.
     """
     if not refs:
-        raise ProblemError("There is no constraint: add one to the tip bone of a chain")
+        raise ProblemError("No constraints: add one to the tip bone of a chain")
     chains = _chains()
     working: dict[bpy.types.Object, list[ChainPlan]] = {}
     left_out: list[str] = []
@@ -92,7 +92,7 @@ def select(refs: Sequence[ConstraintRef]) -> tuple[list[BakeSelection], list[str
         if reason:
             left_out.append(chain.name)
             problem = problem or msg(
-                "“{chain}” cannot be baked. {reason}", chain=chain.name, reason=reason
+                "“{chain}” can't be baked. {reason}", chain=chain.name, reason=reason
             )
         else:
             working.setdefault(ob, []).append(chain)
@@ -214,7 +214,7 @@ def _refuse_animated_mode(rig: Skeleton, bone: int, animated: animation.Channels
         return
     if animation.is_set(rig.object, pose_bones(rig.object)[bone].path_from_id("rotation_mode")):
         raise ProblemError(
-            "The rotation mode of {bone} is animated, so that its rotation "
-            "cannot be baked to a single channel: remove the keys of the rotation mode first",
+            "The rotation mode of {bone} is animated, so its rotation doesn't fit one channel: "
+            "remove the rotation mode's keys first",
             bone=listed([rig.names[bone]]),
         )

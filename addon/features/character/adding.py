@@ -34,7 +34,7 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
     bones = pose_bones(armature)
     if part.bone not in bones:
         raise ProblemError(
-            "There is no bone “{bone}” for a part of the character: choose another one",
+            "The character part's bone “{bone}” doesn't exist: choose another bone",
             bone=part.bone,
         )
     detached = detached_end(armature, part)
@@ -43,7 +43,7 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
     available = len(last.parent_recursive) + (0 if is_above else 1)
     if available < part.chain_count:
         raise ProblemError(
-            "“{bone}” has only {available} bones for its chain: decrease Chain Length from "
+            "“{bone}” has only {available} bones above it: decrease Chain Length from "
             "{chain_count}",
             bone=part.bone,
             available=available,

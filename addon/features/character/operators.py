@@ -42,7 +42,7 @@ CONTROL_ITEMS = (
 def _set_up_refusal(context: bpy.types.Context) -> str:
     """Ask for a character that is not set up yet."""
     if is_set_up(character_settings(active_armature(context))):
-        return msg("The character is set up already: remove its set-up first")
+        return msg("The character is already set up: remove its set-up first")
     return ""
 
 
@@ -50,7 +50,7 @@ def _no_set_up_refusal(context: bpy.types.Context) -> str:
     """Ask for a character that is set up."""
     if is_set_up(character_settings(active_armature(context))):
         return ""
-    return msg("The character is not set up")
+    return msg("The character isn't set up")
 
 
 def _part_refusal(context: bpy.types.Context) -> str:
@@ -58,7 +58,7 @@ def _part_refusal(context: bpy.types.Context) -> str:
     character = character_settings(active_armature(context))
     if 0 <= character.active_part < len(character.parts):
         return ""
-    return msg("There is no part: recognize the character first")
+    return msg("No parts are listed: recognize the character first")
 
 
 def _meant_bone(context: bpy.types.Context) -> str:
@@ -114,21 +114,21 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
     bl_idname = "fabrik.character_set_up"
     bl_label = "Set Up Character"
     bl_description = (
-        "Add IK with targets and poles to the listed parts, and transfer the animation to them. "
-        "Recognizes the parts if none are listed"
+        "Add IK with targets and poles to the listed parts and transfer the animation to them. "
+        "If no parts are listed, recognize them first"
     )
     asks = (*CharacterOperator.asks, _set_up_refusal)
 
-    controls: str = defined("Controls", "Kind of targets and poles", items=CONTROL_ITEMS)
+    controls: str = defined("Controls", "Type of targets and poles", items=CONTROL_ITEMS)
     poles: bool = defined("Poles", "Add pole targets to arms and legs", default=True)
     hinges: bool = defined(
         "Hinges",
-        "Limit elbows and knees to the axis about which they bend, unless they are animated",
+        "Limit elbows and knees to their bend axis, unless they are animated",
         default=True,
     )
     animation: bool = defined(
         "Animation",
-        "Key the controls at each frame of the animation, so that it does not change",
+        "Keep the animation by keying the controls at every frame",
         default=True,
     )
 
@@ -178,7 +178,7 @@ class FABRIK_OT_character_remove(Removing, bpy.types.Operator):
     bl_label = "Remove Set-Up"
     bl_description = (
         "Remove the constraints, targets, poles and limits that Set Up Character added. The "
-        "animation of the bones does not change"
+        "bones' animation doesn't change"
     )
     asks = (*CharacterOperator.asks, _no_set_up_refusal)
 

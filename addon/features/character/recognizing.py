@@ -77,8 +77,8 @@ def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
         raise ProblemError(
             stiff_limbs(character)
             or msg(
-                "“{armature}” has no pairs of limbs and no head that could be recognized: "
-                "add parts to the list yourself",
+                "No limb pairs or head recognized in “{armature}”: add the parts to the list "
+                "yourself",
                 armature=armature.name,
             )
         )
@@ -93,7 +93,7 @@ def _short_spine(character: Character) -> str:
     trunk = _trunk(character)
     if len(trunk) != 1:
         return ""
-    return msg("The spine is left out: “{bone}” is its only bone", bone=character.names[trunk[0]])
+    return msg("Skipped the spine: “{bone}” is its only bone", bone=character.names[trunk[0]])
 
 
 def _nameless(character: Character) -> str:
@@ -101,12 +101,12 @@ def _nameless(character: Character) -> str:
     is_told = any(part_of(words_of(name)) not in ("", "OTHER") for name in character.names)
     if is_told or not character.anatomy.limbs:
         return ""
-    return msg("No name tells an arm or a leg, only the shape does: check the list")
+    return msg("Bone names don't identify any limb; guessed from shape: check the list")
 
 
 def _told(others: Sequence[str]) -> str:
     return msg(
-        "Left out are the figures below {bones}: make a bone of one active to recognize that",
+        "Skipped other characters ({bones}): make one of their bones active to recognize them",
         bones=listed(others),
     )
 

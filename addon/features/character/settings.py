@@ -10,8 +10,8 @@ from ...settings.definitions import BROWSING, ItemList, defined
 from ...settings.properties import free_among, settings
 
 KIND_ITEMS = (
-    ("ARM", "Arm", "Reach for a target with the hand, which takes its orientation", 0),
-    ("LEG", "Leg", "Reach for a target with the foot, which takes its orientation", 1),
+    ("ARM", "Arm", "Reach for a target with the hand and copy its orientation", 0),
+    ("LEG", "Leg", "Reach for a target with the foot and copy its orientation", 1),
     ("SPINE", "Spine", "Reach for a target with the chest", 2),
     ("HEAD", "Head", "Look at a target", 3),
 )
@@ -28,9 +28,8 @@ class FabrikPart(bpy.types.PropertyGroup):
     bone: str = defined("Bone", "Hand, foot, chest or head of this part", **OPTIONS)
     chain_count: int = defined(
         "Chain Length",
-        "Number of bones that bend. Those of an arm or leg are counted from above the "
-        "hand or foot, those of the spine and neck include the chest or head, and those of a leg "
-        "without a foot its last bone",
+        "Number of bones that bend. Hands and feet aren't counted; the chest, the head and the "
+        "last bone of a footless leg are",
         default=2,
         min=1,
         soft_max=8,
@@ -50,7 +49,7 @@ class FabrikCharacter(bpy.types.PropertyGroup):
 
     parts: ItemList[FabrikPart] = defined(
         "Parts",
-        "Parts of the body that were recognized",
+        "Recognized parts of the body",
         override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
     )
     active_part: int = defined("Active Part", "Selected part", **{**OPTIONS, "options": BROWSING})

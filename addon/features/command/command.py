@@ -104,7 +104,7 @@ def run(command_line: Sequence[str]) -> int:
     try:
         args = _parser().parse_args(command_line)
         if args.part is not None and args.output is not None:
-            raise ProblemError("--part and --output cannot be combined: leave one out")
+            raise ProblemError("--part and --output can't be combined: leave one out")
         return _run(args)
     except ProblemError as problem:
         _print(f"{problem}.")
@@ -136,7 +136,7 @@ def _run(args: Any) -> int:
     picks, left_out = selecting.select(_constraints(layer, args.constraint))
     baking.check(picks, options)
     if left_out:
-        _print(f"Skipped {listed(left_out)}: linked, disabled, or cannot be solved")
+        _print(f"Skipped {listed(left_out)}: linked, disabled, or unsolvable")
     with replaced(output) as draft:
         take = None
         if args.merge:

@@ -36,7 +36,7 @@ def count_of(wanted: int) -> int:
         ProblemError: If it is negative, or there is no Blender to start.
     """
     if wanted < 0:
-        raise ProblemError("--jobs cannot be negative: use 0 for one job for each processor")
+        raise ProblemError("--jobs can't be negative: use 0 for one job for each processor")
     count = wanted or os.cpu_count() or 1
     if count > 1 and not blender():
         raise ProblemError("--jobs needs Blender itself, and this is a Python module: leave it out")

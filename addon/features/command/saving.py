@@ -49,7 +49,7 @@ def save_proven(path: Path, is_compressed: bool, armatures: Iterable[bpy.types.O
         is_same = False
     if not is_same:
         raise ProblemError(
-            "Cannot write the file: it cannot be read back, as if the disk was full. Free some "
+            "Can't write the file: it can't be read back, as if the disk was full. Free some "
             "space, or choose another folder"
         )
 

@@ -43,7 +43,7 @@ SENTENCE = 3
 """Lines that are kept for a sentence below the state, so that what comes and goes while a target or
 a setting is dragged moves nothing below."""
 
-AT_REST = msg("The rest position is shown")
+AT_REST = msg("Showing the rest position")
 
 HOW_TO = msg(
     "Click a hand, a foot or another bone of a limb in Pose Mode, and press Add IK Limb. For a "
@@ -57,8 +57,8 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
     _draw_list(layout, armature)
     if names := lost(armature):
         text = msg(
-            "Keys or drivers have no effect, as the linked file no longer has {names}: add what is "
-            "missing there again, or delete the keys and drivers here",
+            "Some keys or drivers have no effect, because the linked file no longer has {names}: "
+            "restore them there, or delete the keys here",
             names=listed(names),
         )
         draw_sentence(layout, context, text)

@@ -41,8 +41,8 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
     bl_idname = "fabrik.limb_add"
     bl_label = "Add IK Limb"
     bl_description = (
-        "Add IK with a target and a pole to the limb of each selected bone, and keep the pose. "
-        "From a hand or foot, or what it carries, it copies the target's rotation"
+        "Add IK with a target and a pole to each selected limb, and keep the pose. A hand or "
+        "foot copies the target's rotation"
     )
     bl_options = {"REGISTER", "UNDO"}
     asks = (_bone_refusal, _pose_refusal)
@@ -54,7 +54,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
     )
     controls: str = defined(
         "Controls",
-        "Kind of targets and poles",
+        "Type of targets and poles",
         items=(
             ("BONE", "Control Bones", "Add bones to the armature as targets and poles"),
             ("EMPTY", "Empties", "Add Empties as targets and poles"),
@@ -63,38 +63,39 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
     use_both_sides: bool = defined(
         "Both Sides", "Also add IK to the limb on the other side", default=False
     )
-    use_pole: bool = defined("Pole", "Add a pole target, which rotates the limb", default=True)
+    use_pole: bool = defined(
+        "Pole", ("Add a pole target that controls the bend direction"), default=True
+    )
     use_hinges: bool = defined(
         "Hinges",
-        "Limit elbows and knees to the axis about which they bend in the rest pose, unless "
-        "they are animated",
+        "Limit elbows and knees to their bend axis in the rest pose, unless they are animated",
         default=True,
     )
     bend: str = defined(
         "Bend",
-        "Side to which elbows and knees bend where the pose does not tell",
+        "Bend direction of elbows and knees that are straight in the pose",
         translation_context=CONTEXT,
         items=(
             (
                 "AUTO",
                 "Automatic",
-                "As their hinges, the animation, the rest pose or the body tells",
+                "Use their hinges, the animation, the rest pose or the body",
             ),
-            ("FLIPPED", "Flipped", "To the opposite side"),
+            ("FLIPPED", "Flipped", "Bend in the opposite direction"),
         ),
         options={"SKIP_SAVE"},
     )
     use_rotation: bool = defined(
         "Copy Target Rotation",
-        "Rotate the hand or foot to the orientation of the target. By default if it, and "
-        "not a bone above it, is active",
+        "Rotate the hand or foot to the target's orientation. On by default if the hand or foot "
+        "itself is active",
         default=True,
         options={"SKIP_SAVE"},
     )
     chain_count: int = defined(
         "Chain Length",
-        "Number of bones that bend. By default those of the limb, up to where the "
-        "skeleton branches",
+        "Number of bones that bend. Default: the bones of the limb, up to where the skeleton "
+        "branches",
         default=0,
         min=0,
         soft_max=32,
@@ -102,8 +103,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
     )
     use_finger: bool = defined(
         "Finger",
-        "Add IK to the finger, toe or other chain that is selected, instead of the arm or "
-        "leg that carries it",
+        "Add IK to the selected finger, toe or other chain instead of its arm or leg",
         default=False,
         options={"SKIP_SAVE"},
     )
@@ -139,7 +139,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             other = other_limb(armature, limb)
             if other is None:
                 self.severity = "WARNING"
-                notes.append(msg("“{bone}” has no other side", bone=limb.tip(True)))
+                notes.append(msg("“{bone}” has no opposite side", bone=limb.tip(True)))
             elif other not in limbs:
                 limbs.append(other)
         is_limitable = self.use_hinges and not joints_problem(armature)
@@ -195,7 +195,7 @@ def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:
     bones = rig.chain_up(rig.index[limb.bones[-1]])
     if count > len(bones):
         raise ChoiceError(
-            "“{bone}” has only {count} bones up to the root: decrease Chain Length",
+            "“{bone}” is only {count} bones from the root: decrease Chain Length",
             {"chain_count": len(bones)},
             bone=limb.bones[-1],
             count=len(bones),

@@ -39,7 +39,7 @@ def _order_refusal(context: bpy.types.Context) -> str:
     if len(settings(armature).constraints) < 2:
         return msg("There is only one constraint")
     if armature.override_library is not None:
-        return msg("The constraints of a library override keep the order of the linked file")
+        return msg("Constraints of a library override keep the linked file's order")
     return ""
 
 
@@ -48,7 +48,7 @@ def _pole_refusal(context: bpy.types.Context) -> str:
     item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
     if not kind_of(item.solver).reaches:
         return msg(
-            "“{constraint}” does not use a pole: choose a constraint that reaches a target",
+            "“{constraint}” doesn't use a pole: choose a constraint that reaches a target",
             constraint=item.name,
         )
     if item.pole_target is not None:
@@ -63,12 +63,12 @@ def _offset_refusal(context: bpy.types.Context) -> str:
     """Ask for a constraint with a tip bone and a target."""
     item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
     if not item.bone:
-        return msg("There is no tip bone: choose the last bone of the chain")
+        return msg("No tip bone: choose the last bone of the chain")
     if item.target is None:
-        return msg("There is no target to keep an offset from: choose one")
+        return msg("No target to keep an offset from: choose one")
     if not has_tip(item.solver):
         return msg(
-            "“{constraint}” does not use an offset: choose a constraint that reaches a target",
+            "“{constraint}” doesn't use an offset: choose a constraint that reaches a target",
             constraint=item.name,
         )
     return ""
@@ -86,15 +86,14 @@ class FABRIK_OT_constraint_add(AddWithTargetOperator, bpy.types.Operator):
     bl_idname = "fabrik.constraint_add"
     bl_label = "Add FABRIK IK"
     bl_description = (
-        "Let the chain that ends at each selected bone reach the other selected object. Without "
-        "one, add a control at the tip as its target, so that the pose does not change"
+        "Make the chain that ends at each selected bone reach for the other selected object. "
+        "Without one, add a control at the tip as the target"
     )
 
     chain_count: int = defined(
         "Chain Length",
-        "Number of bones in the chain, counted from the active bone. 0 includes all up "
-        "to the root. By default the bones of the limb, up to where the skeleton "
-        "branches",
+        "Number of bones in the chain, counted from the active bone. 0 includes all bones up to "
+        "the root. Default: up to where the skeleton branches",
         default=0,
         min=0,
         soft_max=32,
@@ -105,7 +104,7 @@ class FABRIK_OT_constraint_add(AddWithTargetOperator, bpy.types.Operator):
     )
     use_offset: bool = defined(
         "Keep Offset",
-        "Keep the tip at its current offset from the target, so that the pose does not change",
+        "Keep the pose and the tip's current offset from the target",
         default=False,
     )
 
@@ -139,7 +138,7 @@ class FABRIK_OT_constraint_add(AddWithTargetOperator, bpy.types.Operator):
     def done(self, bone: str, target: str) -> str:
         """Return the report."""
         if not target:
-            return msg("“{bone}” needs no target", bone=bone)
+            return msg("“{bone}” doesn't need a target", bone=bone)
         return msg("“{bone}” reaches for “{subtarget}”", bone=bone, subtarget=target)
 
 
@@ -149,8 +148,8 @@ class FABRIK_OT_constraint_remove(Removing, bpy.types.Operator):
     bl_idname = "fabrik.constraint_remove"
     bl_label = "Remove FABRIK IK"
     bl_description = (
-        "Remove the active constraint with its keys and drivers, and the controls that were added "
-        "for it. The bones return to their FK pose"
+        "Remove the active constraint with its keys, drivers and added controls. The bones "
+        "return to their FK pose"
     )
     asks = (active_refusal, tweak_refusal)
 
@@ -191,8 +190,8 @@ class FABRIK_OT_ik_clear(Removing, bpy.types.Operator):
     bl_idname = "fabrik.ik_clear"
     bl_label = "Remove FABRIK IK"
     bl_description = (
-        "Remove the FABRIK IK constraints of the selected bones with their keys, drivers and "
-        "controls, and Blender's Inverse Kinematics. Blender's Remove IK leaves FABRIK IK"
+        "Remove FABRIK IK and Blender's Inverse Kinematics from the selected bones, with their "
+        "keys, drivers and controls. Blender's Remove IK leaves FABRIK IK in place"
     )
     asks = (_clear_refusal,)
 
@@ -216,14 +215,14 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
     bl_idname = "fabrik.constraint_move"
     bl_label = "Move FABRIK IK"
     bl_description = (
-        "Move the active constraint in the list. Of two constraints that pose the same bone, "
-        "the lower one is solved last"
+        "Move the active constraint in the list. If two constraints pose the same bone, the "
+        "lower one is solved last"
     )
     asks = (active_refusal, tweak_refusal, _order_refusal)
 
     direction: str = defined(
         "Direction",
-        "Direction to move the constraint in",
+        "Direction to move the constraint",
         items=(
             ("UP", "Up", "Solve the constraint earlier"),
             ("DOWN", "Down", "Solve the constraint later"),
@@ -249,8 +248,8 @@ class FABRIK_OT_pole_add(MakingControls, bpy.types.Operator):
     bl_idname = "fabrik.pole_add"
     bl_label = "Add Pole"
     bl_description = (
-        "Add a pole target where the chain bends to now, so that the pose does not change. Move it "
-        "to rotate the elbow or knee"
+        "Add a pole target in the current bend direction and keep the pose. Move it to rotate "
+        "the elbow or knee"
     )
     asks = (active_refusal, rest_refusal, _pole_refusal)
 
@@ -275,10 +274,7 @@ class FABRIK_OT_offset_set(Working, bpy.types.Operator):
 
     bl_idname = "fabrik.offset_set"
     bl_label = "Set Offset"
-    bl_description = (
-        "Keep the tip and its bone at their current offset from the target, so that the pose "
-        "does not change"
-    )
+    bl_description = "Keep the pose and the tip bone's current offset from the target"
     asks = (active_refusal, rest_refusal, _offset_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
@@ -291,7 +287,7 @@ class FABRIK_OT_offset_set(Working, bpy.types.Operator):
 
 def _save_refusal(context: bpy.types.Context) -> str:
     """Ask for preferences."""
-    return "" if stored_defaults() else msg("The add-on is not enabled in the preferences")
+    return "" if stored_defaults() else msg("The add-on isn't enabled in the preferences")
 
 
 class FABRIK_OT_constraint_default_save(Working, bpy.types.Operator):
@@ -300,8 +296,8 @@ class FABRIK_OT_constraint_default_save(Working, bpy.types.Operator):
     bl_idname = "fabrik.constraint_default_save"
     bl_label = "Save as Default"
     bl_description = (
-        "Give new constraints the settings of the active one. Its bones, targets and solver, and "
-        "what moves it, are not included"
+        "Use the settings of the active constraint for new ones. Bones, targets, solver and "
+        "motion aren't included"
     )
     bl_options = {"REGISTER"}  # No undo brings preferences back.
     asks = (active_refusal, _save_refusal)
@@ -310,12 +306,12 @@ class FABRIK_OT_constraint_default_save(Working, bpy.types.Operator):
         """Store them."""
         item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
         save_defaults(item, cast(FabrikDefaults, stored_defaults()))
-        return msg("New constraints get the settings of “{name}”", name=item.name)
+        return msg("New constraints use the settings of “{name}”", name=item.name)
 
 
 def _reset_refusal(_context: bpy.types.Context) -> str:
     """Ask for changed defaults."""
-    return "" if changed_defaults() else msg("The settings of new constraints are not changed")
+    return "" if changed_defaults() else msg("New constraints already use the factory defaults")
 
 
 class FABRIK_OT_constraint_default_reset(Working, bpy.types.Operator):
@@ -323,14 +319,14 @@ class FABRIK_OT_constraint_default_reset(Working, bpy.types.Operator):
 
     bl_idname = "fabrik.constraint_default_reset"
     bl_label = "Reset Defaults"
-    bl_description = "Give new constraints the settings that come with the add-on"
+    bl_description = "Reset the settings of new constraints to the factory defaults"
     bl_options = {"REGISTER"}
     asks = (_reset_refusal,)
 
     def work(self, context: bpy.types.Context) -> str:
         """Reset them."""
         reset_defaults(cast(FabrikDefaults, stored_defaults()))
-        return msg("New constraints get the settings that come with the add-on")
+        return msg("New constraints use the factory defaults")
 
 
 register, unregister = registering(

@@ -19,9 +19,7 @@ from ...plan.planner import chains_in, known, partners
 from ...settings.properties import FabrikConstraint, settings
 from ...ui.following import controls_of, hangs_on
 
-ON_AXIS = msg(
-    "The pole is on the line from root to target, where it has less effect or none: move it aside"
-)
+ON_AXIS = msg("The pole is on the line from root to target and has little effect: move it aside")
 
 
 def sentence_of(armature: bpy.types.Object, index: int) -> str:
@@ -52,7 +50,7 @@ def _shared(armature: bpy.types.Object, index: int) -> str:
     if not names:
         return ""
     return msg(
-        "Shares bones with {names}. They are solved together, by weight.", names=listed(names)
+        "Shares bones with {names}. They are solved together by weight.", names=listed(names)
     )
 
 
@@ -113,7 +111,7 @@ def posed_by(armature: bpy.types.Object, bone: str) -> str:
     if not names:
         return ""
     return msg(
-        "“{bone}” is posed by {names}, whose settings are in the sidebar",
+        "“{bone}” is posed by {names}. See the sidebar for settings",
         bone=bone,
         names=listed(names),
     )

@@ -12,8 +12,8 @@ FEATURE = Feature(
             bool,
             fixed(
                 "Continuous",
-                "Let Simulate solve all frames together, so that joints do not jump between "
-                "frames because of limits or other targets",
+                "Solve all frames together in Simulate, so that limits and other targets don't "
+                "make joints jump between frames",
                 default=False,
             ),
         ),

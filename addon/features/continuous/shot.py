@@ -23,9 +23,9 @@ from ..simulation import history
 
 FORM = codec.Form(b"FABC", 1)
 
-MISMATCH = msg("The simulation does not match the chain: press Simulate")
+MISMATCH = msg("The simulation doesn't match the chain: press Simulate")
 
-NOT_SIMULATED = msg("Not simulated, each frame is solved on its own: press Simulate")
+NOT_SIMULATED = msg("Not simulated, so each frame is solved separately: press Simulate")
 
 
 class FabrikShot(bpy.types.PropertyGroup):

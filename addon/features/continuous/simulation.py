@@ -82,8 +82,7 @@ class ShotSimulation:
         unit = self._unit(snapshot.plan)
         if unit is None:
             raise ProblemError(
-                "“{constraint}” cannot be solved at any frame, so that there is nothing to "
-                "simulate: see its message",
+                "“{constraint}” can't be solved at any frame: see its message",
                 constraint=settings(self._armature).constraints[self._index].name,
             )
         self._bones = len(unit.bones)

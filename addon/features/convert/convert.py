@@ -148,7 +148,7 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
         items.remove(len(items) - 1)
         editing.changed(armature)
         raise ProblemError(
-            "“{constraint}” of “{bone}” was not converted: {problem}",
+            "“{constraint}” of “{bone}” wasn't converted: {problem}",
             constraint=con.name,
             bone=bone.name,
             problem=problem,

@@ -88,12 +88,12 @@ def refuse_native(bone: Any, con: Any) -> None:
     """
     name = msg("“{constraint}” of “{bone}”", constraint=con.name, bone=bone.name)
     if bone.id_data.override_library is not None and con.is_override_data:
-        raise ProblemError("{name} comes from the linked file: convert it there", name=name)
+        raise ProblemError("{name} comes from a linked file: convert it there", name=name)
     if con.target is None:
         raise ProblemError("{name} has no target: choose one, or remove the constraint", name=name)
     if con.ik_type == "DISTANCE":
         raise ProblemError(
-            "{name} keeps a distance, which FABRIK IK does not support: set IK Type to Copy Pose",
+            "{name} keeps a distance, which FABRIK IK doesn't support: set IK Type to Copy Pose",
             name=name,
         )
     if not con.use_location:
@@ -101,22 +101,22 @@ def refuse_native(bone: Any, con: Any) -> None:
     for ob, part in ((con.target, con.subtarget), (con.pole_target, con.pole_subtarget)):
         if ob is not None and part and ob.type != "ARMATURE":
             raise ProblemError(
-                "{name} targets the vertex group “{part}”, which is not supported: use an Empty "
-                "parented to “{object}” as target",
+                "{name} targets the vertex group “{part}”, which isn't supported: target an "
+                "Empty parented to “{object}” instead",
                 name=name,
                 part=part,
                 object=ob.name,
             )
     if not con.use_tail and bone.parent is None:
         raise ProblemError(
-            "“{bone}” has no parent that could move its head: enable Use Tail", bone=bone.name
+            "“{bone}” has no parent to move its head: enable Use Tail", bone=bone.name
         )
     rig = skeleton_of(bone.id_data)
     after = next_joint(rig, rig.index[bone.name])
     if con.use_tail and not con.use_rotation and after >= 0:
         raise ProblemError(
-            "{name} moves the tail of the bone to its target, which is not at the head of "
-            "“{after}”: move the tail there in Edit Mode",
+            "{name} moves the bone's tail, which isn't at the head of “{after}”: move the tail "
+            "there in Edit Mode",
             name=name,
             after=rig.names[after],
         )
@@ -150,8 +150,8 @@ def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
         item.stretch_max = most.hard_max
         notes.append(
             msg(
-                "Bones only stretch beyond reach: Blender's IK also changes their length within "
-                "reach, so that elbows and knees differ slightly"
+                "Bones only stretch beyond reach. Blender's IK also changes their length within "
+                "reach, so elbows and knees differ slightly"
             )
         )
     if item.use_stretch and len(stretching) > 1:
@@ -159,8 +159,8 @@ def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
     if 0.0 < con.influence < 1.0:
         notes.append(
             msg(
-                "With an Influence between 0 and 1 the bones rotate part of the way: with "
-                "Blender's IK the tip moves part of the way"
+                "With a partial Influence, the bones rotate part of the way. With Blender's IK, "
+                "the tip moves part of the way"
             )
         )
     return notes + _native_notes(con, bones)
@@ -170,10 +170,10 @@ def _native_notes(con: Any, bones: list[Any]) -> list[str]:
     """Return notes on native settings that ours has no equivalent for."""
     notes: list[str] = []
     if bones[0].id_data.pose.ik_solver == "ITASC":
-        notes.append(msg("Settings of the iTaSC solver of the armature are not supported"))
+        notes.append(msg("The armature's iTaSC solver settings aren't supported"))
         locks = [f"lock_{kind}_{axis}" for kind in ("location", "rotation") for axis in "xyz"]
         if not all(getattr(con, lock) for lock in locks) or con.reference_axis != "BONE":
-            notes.append(msg("The axes of Copy Pose and their reference are not supported"))
+            notes.append(msg("Copy Pose's axes and their reference aren't supported"))
     uneven = [b.name for b in bones if len(_stiffness(b)) > 1]
     if uneven:
         notes.append(
@@ -231,18 +231,18 @@ def refuse_own(item: FabrikConstraint, bone: Any) -> None:
         raise ProblemError("{name} has no tip bone: choose the last bone of the chain", name=name)
     if not kind_of(item.solver).reaches:
         raise ProblemError(
-            "{name} does not use an IK solver and cannot be converted: bake it", name=name
+            "{name} doesn't use an IK solver and can't be converted: bake it", name=name
         )
     if item.target is None:
         raise ProblemError("{name} has no target: choose an object or a bone", name=name)
     if not item.use_tail and bone.parent is None:
         raise ProblemError(
-            "“{bone}” has no parent that could move its head: enable Use Tail", bone=bone.name
+            "“{bone}” has no parent to move its head: enable Use Tail", bone=bone.name
         )
     if not item.use_tail and _is_apart(bone):
         raise ProblemError(
-            "{name} moves the head of “{bone}”, but Blender's IK the tail of “{parent}”, which is "
-            "not there: bake it, or move the tail there in Edit Mode",
+            "{name} moves the head of “{bone}”, but Blender's IK moves the tail of “{parent}”: "
+            "bake it, or move that tail to the head in Edit Mode",
             name=name,
             bone=bone.name,
             parent=bone.parent.name,
@@ -358,7 +358,7 @@ def _set_hinge(bone: Any, joint: FabrikJoint) -> list[str]:
         return _set_range(bone, axis.lower(), low, high)
     return [
         msg(
-            "The hinge of “{bone}” is not aligned to one of its axes: its limits were not "
+            "The hinge of “{bone}” isn't aligned with one of its axes, so its limits weren't "
             "converted",
             bone=bone.name,
         )
@@ -397,8 +397,8 @@ def _set_range(bone: Any, axis: str, low: float, high: float) -> list[str]:
         return []
     return [
         msg(
-            "The limit of “{bone}” about {axis} does not include 0 or exceeds 180°, "
-            "which Blender's IK does not support",
+            "The limit of “{bone}” about {axis} excludes 0 or exceeds 180°, which Blender's IK "
+            "doesn't support",
             bone=bone.name,
             axis=axis.upper(),
         )

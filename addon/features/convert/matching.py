@@ -174,15 +174,15 @@ def _apply_as_fk(armature: bpy.types.Object, new: Replacement, before: PoseMatri
     if has_changed:
         notes.append(
             msg(
-                "“{new}”: the pose was applied as FK pose, because the chain would bend "
-                "differently from its previous FK pose",
+                "“{new}”: the pose was applied as the FK pose, because the chain would bend "
+                "differently from the previous one",
                 new=new.title,
             )
         )
     if is_animated:
         notes.append(
             msg(
-                "“{new}”: animated bones keep their FK pose, and may bend differently",
+                "“{new}”: animated bones keep their FK pose and may bend differently",
                 new=new.title,
             )
         )

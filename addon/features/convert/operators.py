@@ -37,7 +37,7 @@ class Converting(Working):
         more = msg(": see the Info editor for details") if conversion.notes else ""
         if conversion.off:
             self.severity = "WARNING"
-            why = msg(", because {names} could not be matched", names=listed(conversion.off))
+            why = msg(", because {names} couldn't be matched", names=listed(conversion.off))
             moved = joined("", (moved, why))
         return msg(
             "{what}; the pose changed by {moved} at most{more}", what=what, moved=moved, more=more
@@ -57,8 +57,8 @@ class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
     bl_idname = "fabrik.convert_from_blender"
     bl_label = "Convert from Blender's IK"
     bl_description = (
-        "Convert Blender's Inverse Kinematics constraints to FABRIK IK, with their keys and "
-        "drivers, and keep the pose. Settings without an equivalent are reported"
+        "Convert Blender's Inverse Kinematics constraints to FABRIK IK, with keys and drivers, "
+        "and keep the pose. Report settings without an equivalent"
     )
     asks = (armature_refusal, rest_refusal, tweak_refusal, _native_refusal)
 
@@ -85,8 +85,8 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
     bl_idname = "fabrik.convert_to_blender"
     bl_label = "Convert to Blender's IK"
     bl_description = (
-        "Convert FABRIK IK constraints to Blender's Inverse Kinematics, with their keys and "
-        "drivers, and keep the pose. Settings without an equivalent are reported"
+        "Convert FABRIK IK constraints to Blender's Inverse Kinematics, with keys and drivers, "
+        "and keep the pose. Report settings without an equivalent"
     )
     asks = (active_refusal, rest_refusal, tweak_refusal)
 

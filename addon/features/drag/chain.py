@@ -67,8 +67,8 @@ class ChainDrag:
             self._input = self._chain(channels, now)
         except ValueError:
             raise ProblemError(
-                "“{name}” cannot be dragged: “{armature}” has zero scale, or one of "
-                "its bones has an invalid transform",
+                "“{name}” can't be dragged, because “{armature}” has zero scale or an invalid "
+                "bone transform: fix it first",
                 name=self.name,
                 armature=armature.name,
             ) from None

@@ -32,7 +32,7 @@ The last arguments are whether the user has asked for the whole body, and the ot
 """
 
 WHY_SHORT = {
-    "OUT_OF_REACH": msg("it is out of reach"),
+    "OUT_OF_REACH": msg("it's out of reach"),
     "LIMITED": msg("joint limits hold it back"),
 }
 """Why a tip has not followed the mouse, by state."""
@@ -108,7 +108,7 @@ class _Dragged:
         rig = skeleton_of(armature)
         if bone not in rig.index:
             raise ProblemError(
-                "There is no bone “{name}” in “{object}”: choose another bone",
+                "“{object}” has no bone “{name}”: choose another bone",
                 name=bone,
                 object=armature.name,
             )

@@ -165,7 +165,7 @@ class MirroredDrag:
         if self._second is not None:
             return self._second.confirm() or note
         return note or msg(
-            "“{bone}” on the other side cannot follow: {problem}",
+            "“{bone}” on the other side can't follow: {problem}",
             bone=self._side.bone,
             problem=self._problem,
         )

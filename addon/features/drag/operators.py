@@ -66,16 +66,15 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
     bl_idname = "fabrik.drag"
     bl_label = "Drag Bone"
     bl_description = (
-        "Drag a bone with the mouse: the target of its chain follows, also of the chain that "
-        "ends at a hand or foot. Any other bone pulls the bones above it, up to the selected one, "
-        "and changes their FK pose"
+        "Drag a bone with the mouse. A hand or foot moves the target of its chain. Any other "
+        "bone pulls its parents, up to the selected bone, in FK"
     )
     bl_options = {"REGISTER", "UNDO", "BLOCKING", "GRAB_CURSOR"}
     asks = (armature_refusal, _mode_refusal)
 
     bone: str = defined(
         "Bone",
-        "Name of the bone to drag. Without a name the active bone is used",
+        "Name of the bone to drag. Empty: the active bone",
         options={"SKIP_SAVE"},
     )
     value: Vec = defined(
@@ -94,15 +93,14 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
     )
     as_fk: bool = defined(
         "As FK",
-        "Pose a hand or foot at the tip of a chain in FK, instead of moving the target of "
-        "the chain",
+        "Pose the hand or foot at the tip of a chain in FK instead of moving the target",
         options={"SKIP_SAVE"},
     )
 
     whole_body: bool = defined(
         "Whole Body",
-        "Let the whole body follow the bone, on the feet that stand. Where bones are pinned, it "
-        "does so in any case",
+        "Make the whole body follow the dragged bone while the standing feet stay. Always on "
+        "while any bone is pinned",
         options={"SKIP_SAVE"},
     )
 
@@ -132,7 +130,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
                 {"ERROR"},
                 shown(
                     msg(
-                        "“{armature}” is not in Pose Mode: select it and enter Pose Mode",
+                        "“{armature}” isn't in Pose Mode: select it and enter Pose Mode",
                         armature=self.armature,
                     )
                 ),
@@ -140,7 +138,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             return None
         active: Any = ob.data.bones.active
         if not self.bone and active is None:
-            self.report({"ERROR"}, shown(msg("There is no active bone: click the bone to drag")))
+            self.report({"ERROR"}, shown(msg("No active bone: click the bone to drag")))
             return None
         return ob, self.bone or active.name
 
@@ -152,7 +150,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             note = dragged.confirm()
         except ProblemError as problem:
             text = msg(
-                "{done}, but could not insert keys: {problem}", done=done, problem=str(problem)
+                "{done}, but couldn't insert keys: {problem}", done=done, problem=str(problem)
             )
             say(self, "WARNING", text)
             return {"FINISHED"}
@@ -294,8 +292,8 @@ class FABRIK_drag(bpy.types.WorkSpaceTool):
     bl_idname = "fabrik.drag"
     bl_label = "Drag Bones"
     bl_description = (
-        "Drag bones with the mouse. Targets of FABRIK IK constraints follow, other chains "
-        "are posed in FK; with Alt, hands and feet as well"
+        "Drag bones with the mouse. FABRIK IK targets follow; other chains are posed in FK. Hold "
+        "Alt to pose hands and feet in FK"
     )
     bl_icon = "brush.uv_sculpt.grab"
     bl_options = {"KEYMAP_FALLBACK"}

@@ -89,8 +89,8 @@ class TargetDrag:
             raise ProblemError(problem)
         if self._target.skeleton is not None and owner.bone.use_connect:
             raise ProblemError(
-                "The target “{name}” is connected to its parent and cannot be moved: "
-                "disable its Connected option in Edit Mode",
+                "The target “{name}” is connected to its parent and can't move: disable "
+                "Connected in Edit Mode",
                 name=self.name,
             )
         path = owner.path_from_id("location")

@@ -48,7 +48,7 @@ def refuse_driven(armature: bpy.types.Object, channels: Iterable[ChannelKey]) ->
     for name, channel in channels:
         if animation.has_driver(armature, pose_bones(armature)[name], channel):
             raise ProblemError(
-                "The {channel} of “{bone}” is driven and cannot be set: remove the driver first",
+                "The {channel} of “{bone}” is driven and can't be set: remove the driver first",
                 channel=channel_name(channel),
                 bone=name,
             )

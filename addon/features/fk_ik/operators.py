@@ -45,7 +45,7 @@ class Spanning(Working):
     )
     use_range: bool = defined(
         "Range",
-        "Snap and key all frames of a range instead of only the current one",
+        "Snap and key every frame of a range instead of the current frame",
         options={"SKIP_SAVE"},
     )
     frame_start: int = defined(
@@ -54,7 +54,7 @@ class Spanning(Working):
     frame_end: int = defined("End", "Last frame of the range", default=250, options={"SKIP_SAVE"})
     step: int = defined("Step", "Frames between keys", default=1, min=1)
     only_keys: bool = defined(
-        "Only at Keys", "Only snap frames at which the source pose has keys", options={"SKIP_SAVE"}
+        "Only at Keys", "Only snap frames where the source pose has keys", options={"SKIP_SAVE"}
     )
 
     def invoke(
@@ -121,8 +121,8 @@ class Spanning(Working):
             frames = [float(f) for f in range(self.frame_start, self.frame_end + 1, self.step)]
         if not frames:
             raise ProblemError(
-                "There are no keys from frame {frame_start} to {frame_end}: disable "
-                "Only at Keys, or choose another range",
+                "No keys from frame {frame_start} to {frame_end}: disable Only at Keys, or "
+                "choose another range",
                 frame_start=self.frame_start,
                 frame_end=self.frame_end,
             )
@@ -160,7 +160,7 @@ class Spanning(Working):
             )
         if done.left_out:
             names = named(done.left_out)
-            text += msg(". Left out {names}. {reason}", names=names, reason=done.reason)
+            text += msg(". Skipped {names}. {reason}", names=names, reason=done.reason)
         return text
 
     def draw(self, context: bpy.types.Context) -> None:
@@ -195,8 +195,8 @@ class Snapping(Spanning, bpy.types.Operator):
 
     switches: bool = defined(
         "Switch",
-        "Key the influence as well, so that the constraint is switched at this frame, "
-        "or for the range, without a jump",
+        "Also key the influence, so that the constraint switches at this frame, or for the "
+        "range, without a jump",
         options={"SKIP_SAVE"},
     )
 
@@ -217,8 +217,8 @@ class FABRIK_OT_snap_to_fk(Snapping):
     bl_idname = "fabrik.snap_to_fk"
     bl_label = "Snap IK to FK"
     bl_description = (
-        "Move the target and pole target so that the solved pose matches the FK pose. They are "
-        "keyed if auto-keying, Switch or Range is enabled"
+        "Move the target and pole so that the solved pose matches the FK pose. Key them if "
+        "auto-keying, Switch or Range is enabled"
     )
     is_to_ik = True
 
@@ -233,8 +233,8 @@ class FABRIK_OT_snap_to_ik(Snapping):
     bl_idname = "fabrik.snap_to_ik"
     bl_label = "Snap FK to IK"
     bl_description = (
-        "Apply the solved pose to the bones of the chain as their FK pose. They are keyed if "
-        "auto-keying, Switch or Range is enabled"
+        "Apply the solved pose to the chain's bones as their FK pose. Key them if auto-keying, "
+        "Switch or Range is enabled"
     )
     is_to_ik = False
 

@@ -35,8 +35,8 @@ NEAR = 1e-4
 """Maximum difference of equal poses, as a fraction of the chain length."""
 
 ROUNDED = msg(
-    "This is the limit of single precision: move it, its target, its pole target and their "
-    "parents closer to the origin, or bend it more if it is almost straight"
+    "This is the limit of single precision: move the chain and its targets closer to the origin, "
+    "or bend it more"
 )
 
 PosePoints = list[list[Vec]]
@@ -133,7 +133,7 @@ def snappable_chains(
         with concerning(chain):
             if chain.problem:
                 raise ProblemError(
-                    "“{chain}” cannot be solved: {problem}",
+                    "“{chain}” can't be solved: {problem}",
                     chain=chain.name,
                     problem=chain.problem,
                 )

@@ -61,14 +61,14 @@ def refuse_unswitchable(armature: bpy.types.Object, index: int) -> None:
     path = item.path_from_id("influence")
     if animation.is_driven(armature, path):
         raise ProblemError(
-            "The influence of “{constraint}” is driven and cannot be keyed: key what drives it, "
-            "or remove the driver",
+            "The influence of “{constraint}” is driven and can't be keyed: key its driver's "
+            "source, or remove the driver",
             constraint=item.name,
         )
     if animation.is_set(armature, item.path_from_id("enabled")):
         raise ProblemError(
-            "Whether “{constraint}” is enabled is animated, which conflicts with switching: "
-            "remove that animation and key the influence instead",
+            "“{constraint}” has an animated Enabled, which conflicts with switching: remove its "
+            "keys and key the influence instead",
             constraint=item.name,
         )
 

@@ -29,8 +29,8 @@ class FABRIK_OT_switch(Spanning, bpy.types.Operator):
     bl_idname = "fabrik.switch"
     bl_label = "Switch FK/IK"
     bl_description = (
-        "Animate the limb in FK from this frame on if it is in IK, and in IK if it is in FK. Key "
-        "the pose and the influence so that nothing jumps, and select what to animate"
+        "Switch the limb between FK and IK from this frame on. Key the pose and the influence so "
+        "that nothing jumps, and select the controls"
     )
 
     which: str = defined(
@@ -42,10 +42,10 @@ class FABRIK_OT_switch(Spanning, bpy.types.Operator):
     )
     to: str = defined(
         "To",
-        "What the constraints are switched to",
+        "What to switch the constraints to",
         translation_context=CONTEXT,
         items=(
-            ("TOGGLE", "Toggle", "Switch to IK from FK, and to FK from IK"),
+            ("TOGGLE", "Toggle", "Switch to the other of FK and IK"),
             ("FK", "FK", "Rotate the bones"),
             ("IK", "IK", "Move the target"),
         ),
@@ -64,8 +64,8 @@ class FABRIK_OT_switch(Spanning, bpy.types.Operator):
         if not indices:
             names = named([items[i].name for i in reaching])
             if is_to_ik:
-                raise ProblemError("In IK already at this frame: {names}", names=names)
-            raise ProblemError("In FK already at this frame: {names}", names=names)
+                raise ProblemError("Already in IK at this frame: {names}", names=names)
+            raise ProblemError("Already in FK at this frame: {names}", names=names)
         self._is_to_ik = is_to_ik
         done, report = self.snapped(context, indices, is_to_ik)
         switched = [i for i in indices if items[i].name not in done.left_out]
@@ -94,8 +94,8 @@ def _reaching(items: ItemList[FabrikConstraint], indices: Sequence[int]) -> list
     reaching = [i for i in indices if reaches(items[i].solver)]
     if not reaching:
         raise ProblemError(
-            "“{chain}” does not reach a target, so that no position of its target defines a "
-            "pose: choose another constraint",
+            "“{chain}” doesn't reach for a target, so it can't match a pose: choose another "
+            "constraint",
             chain=items[indices[0]].name,
         )
     return reaching

@@ -198,8 +198,8 @@ class Snap:
         key = target.uid, target.bone
         if key in known:
             self.unmoved[chain.item] = msg(
-                "“{target}” is also the target of another constraint and "
-                "cannot be at both tips: give each constraint its own target",
+                "“{target}” is also another constraint's target and can't be at both tips: give "
+                "each constraint its own target",
                 target=owner_of(target).name,
             )
             return None
@@ -225,8 +225,8 @@ class Snap:
             if others or (pole.uid, pole.bone) in known:
                 user = others[0] if others else chain.name
                 raise ProblemError(
-                    "“{pole}” is also used by “{user}” and was not moved: give "
-                    "the chain its own pole target",
+                    "“{pole}” is also used by “{user}”, so it wasn't moved: give the chain its "
+                    "own pole target",
                     pole=owner_of(pole).name,
                     user=user,
                 )
@@ -307,9 +307,8 @@ class Snap:
                 continue
             with concerning(chain):
                 raise ProblemError(
-                    "On the Ground or a walk places “{constraint}” elsewhere than its FK pose, "
-                    "wherever its target is: switch it at one frame, or choose Bake to Targets or "
-                    "Bake Steps first",
+                    "On the Ground or a walk places “{constraint}” away from its FK pose: switch "
+                    "it at one frame, or choose Bake to Targets or Bake Steps first",
                     constraint=chain.name,
                 )
 
@@ -326,8 +325,8 @@ class Snap:
         chain, control = moved[0]
         with concerning(chain):
             raise ProblemError(
-                "“{target}” cannot be moved to the tip, because the chain moves with it, or "
-                "another constraint needs it elsewhere: choose another target",
+                "“{target}” can't be moved to the tip, because the chain or another constraint "
+                "depends on it: choose another target",
                 target=control.owner.name,
             )
 
@@ -367,30 +366,27 @@ class Snap:
             return self.unmoved[chain.item]
         if chain.item in self._placed:
             return msg(
-                "On the Ground or a walk places it beside its target: to pose it by that, choose "
-                "Bake to Targets or Bake Steps"
+                "On the Ground or a walk places it away from its target: to pose it by the "
+                "target, choose Bake to Targets or Bake Steps"
             )
         if item.state == "LIMITED":
-            return msg(
-                "The FK pose exceeds the limits of its joints: widen the limits, or pose it "
-                "within them"
-            )
+            return msg("The FK pose exceeds its joint limits: widen them, or pose it within them")
         if chain.has_hand and chain.pole is not None and 0.0 < item.rotation_weight < 1.0:
             return msg(
-                "With Copy Target Rotation at a partial weight, no pole angle gives the FK "
-                "pose: set the weight of Copy Target Rotation to 1 or 0"
+                "No pole angle matches the FK pose while Copy Target Rotation has a partial "
+                "weight: set it to 1 or 0"
             )
         if item.softness > 0.0 and chain.stretches:
             return msg("Softness makes Stretch start before full extension: decrease Softness")
         if item.softness > 0.0:
-            return msg("Softness prevents it from being as straight as its FK pose: decrease it")
+            return msg("Softness keeps it from being as straight as its FK pose: decrease it")
         bones = pose_bones(chain.rig.object)
         if any(bones[chain.rig.names[i]].fabrik_joint.stiffness > 0.0 for i in chain.bones):
             return msg("Stiff joints change the solved pose: set their Stiffness to 0")
         if chain in self.others or self.starts[self.chains.index(chain)] > 0:
             return msg(
-                "It shares bones with constraints that require another pose: snap them "
-                "together, with Constraints set to All"
+                "It shares bones with constraints that need another pose: snap them together "
+                "with Constraints set to All"
             )
         if is_rounded:
             return ROUNDED
@@ -470,8 +466,8 @@ def _start(chain: ChainPlan, indices: Sequence[int]) -> int:
 def _refuse_motion(chain: ChainPlan) -> None:
     if not chain.kind.reaches:
         raise ProblemError(
-            "“{chain}” does not reach a target, so that no position of its target defines a "
-            "pose: choose another constraint",
+            "“{chain}” doesn't reach for a target, so it can't match a pose: choose another "
+            "constraint",
             chain=chain.name,
         )
 
@@ -499,7 +495,7 @@ def _refuse_posed(point: Point) -> None:
     # What is held can still be moved, within what holds it.
     if point.skeleton is not None and point.bone in posed and not is_ever_held(point):
         raise ProblemError(
-            "“{point}” is posed by a constraint itself and cannot be moved: choose another target",
+            "“{point}” is posed by a constraint and can't be moved: choose another target",
             point=owner_of(point).name,
         )
 

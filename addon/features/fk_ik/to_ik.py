@@ -53,12 +53,11 @@ SAME = 1e-6
 """How near to what is shown their channels have to be."""
 
 WHY_NOT_FK = msg(
-    "Its bones do not keep the pose: check for constraints, drivers or NLA strips that affect them"
+    "Its bones don't keep the pose: check for constraints, drivers or NLA strips that affect them"
 )
 WHY_NOT_IK = msg(
-    "Its FK pose now matches the solved pose, but as long as it is enabled it is solved again "
-    "from there, which Stretch, Softness, weights below 1 and solvers that have not converged "
-    "change: set its Influence to 0"
+    "Its FK pose now matches, but the enabled constraint changes the pose again (Stretch, "
+    "Softness, partial weights): set its Influence to 0"
 )
 
 
@@ -190,7 +189,7 @@ def _why_not_fk(chain: ChainPlan, is_rounded: bool, indices: Sequence[int]) -> s
     others = others_on(chain, {*indices, chain.item})
     if others:
         return msg(
-            "It shares bones with {others}, which changes the pose further: snap them together, "
+            "It shares bones with {others}, which change the pose further: snap them together "
             "with Constraints set to All",
             others=listed(others),
         )

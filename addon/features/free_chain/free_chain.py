@@ -48,11 +48,9 @@ SIMULATED_SETTINGS = ("chain_count", "use_tail", "use_offset", "offset_location"
 TARGET_TOLERANCE = 1e-5
 """The largest distance of the target from its simulated position, relative to the chain length."""
 
-TARGET_MOVED = msg(
-    "The target is not where it was simulated at this frame: key it, or press Simulate"
-)
+TARGET_MOVED = msg("The target has moved since the simulation: key it, or press Simulate")
 
-MISMATCH = msg("The simulation does not match the chain: press Simulate")
+MISMATCH = msg("The simulation doesn't match the chain: press Simulate")
 
 FORM = codec.Form(b"FABF", 1)
 
@@ -62,9 +60,8 @@ class FabrikFollow(bpy.types.PropertyGroup):
 
     use_path: bool = fixed(
         "Stay on Path",
-        "Let each joint follow the path of the head, like a train on rails or a snake. "
-        "Disabled, the bones are dragged after the head and cut its curves, like a "
-        "trailer",
+        "Keep each joint on the path of the head, like a train on rails. When disabled, the "
+        "bones cut its curves, like a trailer",
         default=False,
     )
     history: bytes = stored("History", "Simulated path of the head")
@@ -299,7 +296,7 @@ MOTION = Motion(
     solver=(
         "FOLLOW",
         "Free Chain",
-        "Follow the target with the head, and drag the rest of the chain along",
+        "Follow the target with the head and drag the rest of the chain behind it",
         6,
     ),
     needs_target=True,

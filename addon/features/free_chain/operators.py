@@ -20,9 +20,8 @@ class FABRIK_OT_follow_add(AddWithTargetOperator, bpy.types.Operator):
     bl_idname = "fabrik.follow_add"
     bl_label = "Add Free Chain"
     bl_description = (
-        "Let each selected bone, as the head, follow the other selected object, or a new "
-        "control at its tip, and drag all bones above it along. Suited to snakes, trains and "
-        "leashes"
+        "Make each selected bone the head of a chain that follows the other selected object, or "
+        "a new control. Suited to snakes, trains and leashes"
     )
     solver = "FOLLOW"
     word = "Leader"

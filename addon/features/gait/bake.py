@@ -82,7 +82,7 @@ def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, range, R
     walking = plans_of(armature)[index]
     if walking.problem:
         raise ProblemError(
-            "“{name}” cannot walk. {problem}", name=gait.name, problem=walking.problem
+            "“{name}” can't walk. {problem}", name=gait.name, problem=walking.problem
         )
     if not gait.enabled or gait.influence <= 0.0:
         raise ProblemError(
@@ -91,9 +91,7 @@ def _checked(armature: bpy.types.Object, index: int) -> tuple[GaitPlan, range, R
         )
     walk = history.data(armature, walking.path)
     if walk is None or not walk.is_fresh:
-        raise ProblemError(
-            "The steps of “{walk}” are not simulated: press Simulate", walk=gait.name
-        )
+        raise ProblemError("The steps of “{walk}” aren't simulated: press Simulate", walk=gait.name)
     record = stored_walk(walk.blob)
     if record is None or len(record[0].falls) != len(gait.legs):
         raise ProblemError("The simulation is damaged: press Simulate")

@@ -154,12 +154,12 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
 def _why_too_few(armature: bpy.types.Object, character: Character, is_chosen: bool) -> str:
     """Return why fewer than two legs were found or chosen, and what to do."""
     if is_chosen:
-        return msg("Select the last bones of two legs or more")
+        return msg("Select the last bones of at least two legs")
     if "LEG" in {limb.kind for limb in character.anatomy.stiff}:
         return stiff_limbs(character)
     return msg(
-        "No legs were found in “{armature}”: select the last bones of two legs or "
-        "more in Pose Mode, and add the walk again",
+        "No legs found in “{armature}”: select the last bones of at least two legs in Pose Mode, "
+        "and add the walk again",
         armature=armature.name,
     )
 
@@ -185,8 +185,8 @@ def _not_walking(rig: Skeleton, character: Character, legs: Sequence[_NewLeg]) -
     if not (others := [name for name in ends if name not in walking]):
         return ""
     return msg(
-        "Only {count} legs walk, but the ground is reached by {bones} as well: if these are legs, "
-        "select the last bones of all legs in Pose Mode, and add the walk again",
+        "Only {count} legs walk, but {bones} also reach the ground: if these are legs, select "
+        "the last bones of all legs and add the walk again",
         count=len(legs),
         bones=listed(others),
     )
@@ -222,8 +222,8 @@ def _recognized(rig: Skeleton) -> tuple[Character, list[_NewLeg]]:
     detached = [name for name in character.detached if name in feet]
     if missing := [name for name in detached if name not in reaching]:
         raise ProblemError(
-            "{feet} are no children of their legs and would stay behind: use Set Up Character or "
-            "Add IK Limb before a walk is added, so that the legs reach for them",
+            "{feet} aren't parented to their legs and would be left behind: use Set Up Character "
+            "or Add IK Limb before adding a walk",
             feet=listed(missing),
         )
     legs = [

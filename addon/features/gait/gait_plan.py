@@ -298,9 +298,9 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
         pairs.append((chain, leg))
     if len(pairs) < 2:
         raise ProblemError(
-            "A walk needs two legs or more: add constraints whose tips are feet"
+            "A walk needs at least two legs: add constraints whose tips are feet"
             if not pairs
-            else "A walk needs two legs or more: add another leg"
+            else "A walk needs at least two legs: add another leg"
         )
     rests = [_joints(plan, chain) for chain, _ in pairs]
     feet = [
@@ -350,10 +350,12 @@ def _leg_chain(plan: GaitPlan, leg: FabrikGaitLeg, chains: Sequence[ChainPlan]) 
     chain = chains[_item_of(plan, leg)]
     name = chain.name
     if not chain.kind.reaches:
-        raise ProblemError("“{name}” does not reach a target: choose another constraint", name=name)
+        raise ProblemError(
+            ("“{name}” doesn't reach for a target: choose another constraint"), name=name
+        )
     if chain.problem:
         raise ProblemError(
-            "The leg “{name}” cannot be solved. {problem}", name=name, problem=chain.problem
+            "The leg “{name}” can't be solved. {problem}", name=name, problem=chain.problem
         )
     find_foot(chain)
     if chain.goal_source is not None:
@@ -370,8 +372,8 @@ def _leg_chain(plan: GaitPlan, leg: FabrikGaitLeg, chains: Sequence[ChainPlan]) 
         )
     if plan.body >= 0 and plan.body not in above:
         raise ProblemError(
-            "The leg “{name}” is not parented to “{body}”: choose the "
-            "parent bone of the legs as Body",
+            "The leg “{name}” isn't parented to “{body}”: choose the parent bone of the legs as "
+            "Body",
             name=name,
             body=plan.rig.names[plan.body],
         )
@@ -386,8 +388,8 @@ def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
         index = next((i for i, item in enumerate(items) if item.key == leg.key), -1)
     if index < 0:
         raise ProblemError(
-            "There is no constraint “{constraint}”: choose another constraint for the leg, "
-            "or remove the leg",
+            "The leg's constraint “{constraint}” doesn't exist: choose another constraint, or "
+            "remove the leg",
             constraint=leg.constraint,
         )
     write_later(leg, "constraint", items[index].name)

@@ -37,7 +37,7 @@ def status_message(armature: bpy.types.Object, index: int) -> str:
     owner = f"fabrik.gaits[{index}]"
     record = history.data(armature, owner)
     if record is None:
-        return history.lack(armature, owner, msg("The steps are not simulated: press Simulate"))
+        return history.lack(armature, owner, msg("The steps aren't simulated: press Simulate"))
     walked = stored_walk(record.blob)
     if walked is None or not record.is_fresh:
         return msg("Simulation is outdated: press Simulate")
@@ -54,20 +54,20 @@ def _steps_message(
         return overstretched
     if len(hanging) == len(steps):
         return msg(
-            "No ground is within reach of the feet, which walk on the plane on which they rest: "
-            "add ground there, or choose another one"
+            "No ground is within reach, so the feet walk on a plane at rest height: add ground, "
+            "or choose another one"
         )
     if all(len(leg_falls) == 1 for leg_falls in falls):
         gait = gait_settings(armature).gaits[index]
         body = msg("“{body}”", body=gait.body) if gait.body else msg("the armature")
-        return msg("The body does not move: animate {body} to make the legs walk", body=body)
+        return msg("The body doesn't move: animate {body} to make the legs walk", body=body)
     if unreached := _out_of_reach(armature, index):
         return unreached
     if hanging:
         first = min(fall.lift for fall in hanging)
         return msg(
-            "{count} of the steps have no ground, the first at frame {first:.0f}. "
-            "Increase Ray Height, or move the body closer to the ground",
+            "{count} steps have no ground, the first at frame {first:.0f}: increase Ray Height, "
+            "or move the body closer to the ground",
             count=len(hanging),
             first=first,
         )
@@ -75,9 +75,8 @@ def _steps_message(
     if hurried:
         first = min(fall.lift for fall in hurried)
         return msg(
-            "{count} of the steps take less than two frames, the first at frame "
-            "{first:.0f}, so that their feet jump: slow the body down, or choose a Pattern in "
-            "which more legs step together",
+            "{count} steps take less than two frames, the first at frame {first:.0f}: slow the "
+            "body down, or choose a Pattern with more legs stepping together",
             count=len(hurried),
             first=first,
         )
@@ -111,8 +110,8 @@ def _overstretched(armature: bpy.types.Object, index: int) -> str:
     if not names:
         return ""
     return msg(
-        "{names} rest fully stretched, so that no step is within reach: choose the bone "
-        "that carries the legs as Body, which can sink, or bend the legs in the rest pose",
+        "{names} rest fully stretched and can't reach a step: choose the bone that carries them "
+        "as Body, or bend them in the rest pose",
         names=listed(names),
     )
 
@@ -125,8 +124,8 @@ def _out_of_reach(armature: bpy.types.Object, index: int) -> str:
     if not names:
         return ""
     return msg(
-        "At this frame the feet of {names} are out of reach: widen the joint limits, "
-        "move the rest places of the feet closer to the legs, or decrease Threshold",
+        "The feet of {names} are out of reach at this frame: widen their joint limits, move "
+        "their rest positions closer, or decrease Threshold",
         names=listed(names),
     )
 

@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 GAITS = "fabrik_ik/gait"
 
 HOW_TO = msg(
-    "Press + to let all legs walk that are found, or first select the last bones of those that "
-    "are to. They step with the bone that carries them: animate that bone."
+    "Press + to add every leg, or select the last bones of some legs first. Then animate the "
+    "bone that carries them."
 )
 
-SWITCHED = msg("The limbs of the rig are switched to FK, whose controls the walk poses")
+SWITCHED = msg("Switched the limbs to FK, because the walk poses their FK controls")
 
 OFF = msg("This walk is disabled: its legs reach for their targets.")
 
@@ -60,21 +60,21 @@ def gait_refusal(context: bpy.types.Context) -> str:
     """Ask for a walk."""
     reason = armature_refusal(context)
     if not reason and active_gait(active_armature(context)) is None:
-        return msg("There is no walk: press +")
+        return msg("No walks: press +")
     return reason
 
 
 def _constraint_refusal(context: bpy.types.Context) -> str:
     if settings(active_armature(context)).constraints:
         return ""
-    return msg("There is no constraint to use as a leg: add one to the last bone of a leg")
+    return msg("No constraint to use as a leg: add one to the last bone of a leg")
 
 
 def _leg_refusal(context: bpy.types.Context) -> str:
     gait = cast(FabrikGait, active_gait(active_armature(context)))
     if 0 <= gait.active_leg < len(gait.legs):
         return ""
-    return msg("There is no leg: press + to add the active constraint")
+    return msg("No legs: press + to add the active constraint")
 
 
 class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
@@ -83,12 +83,11 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
     bl_idname = "fabrik.gait_add"
     bl_label = "Add Walk"
     bl_description = (
-        "Let legs step with the bone that carries them, and simulate it: those that end at the "
-        "selected bones, or, if fewer than two are selected, all legs of the skeleton. Legs "
-        "without a constraint get one, with a target at the foot"
+        "Make the legs step with the bone that carries them, and simulate the walk. Use the legs "
+        "of the selected bones, or all legs if fewer than two are selected"
     )
     asks = (armature_refusal, rest_refusal)
-    stopped = msg("The walk is added, but not simulated: press Simulate")
+    stopped = msg("Added the walk, but it isn't simulated: press Simulate")
     _added: Message | None = None
 
     def invoke(
@@ -118,7 +117,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
             say(self, "INFO", SWITCHED)
         body = msg("“{body}”", body=name) if name else msg("the armature object")
         self._added = msg(
-            "{count}, {made} of them new, step with {body}: animate it",
+            "{count} step with {body}, {made} of them new: animate it",
             count=counted(count, "{count} leg", "{count} legs"),
             made=made,
             body=body,
@@ -234,16 +233,15 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
     bl_idname = "fabrik.gait_bake"
     bl_label = "Bake Steps"
     bl_description = (
-        "Key the targets of the feet at lift-off, at the top of each step and at landing, and "
-        "the body. The keys are written to copies of the actions, and the walk is disabled. "
-        "Press Escape to cancel without changes"
+        "Key the feet's targets at lift-off, mid-swing and landing, and the body. Write to "
+        "copies of the actions and disable the walk. Press Escape to cancel"
     )
     asks = (gait_refusal, rest_refusal, tweak_refusal)
 
     tolerance: float = defined(
         "Tolerance",
-        "Maximum distance of a foot from its path, relative to the length of its leg. "
-        "More keys are added until it is met",
+        "Maximum distance of a foot from its path, relative to the leg's length. Add keys until "
+        "it is met",
         default=0.002,
         min=0.0,
         soft_max=0.1,
@@ -312,7 +310,7 @@ class FABRIK_OT_gait_preset_add(_OfActive, AddPresetOperator, bpy.types.Operator
 
     bl_idname = "fabrik.gait_preset_add"
     bl_label = "Add Walk Preset"
-    bl_description = "Save the settings of the active walk as a preset, or remove a preset"
+    bl_description = "Save the active walk's settings as a preset, or remove a preset"
     preset_menu = "FABRIK_PT_gait_presets"
     preset_subdir = GAITS
     preset_defines = [

@@ -111,7 +111,7 @@ class WalkSampler:
             return ""
         simulated = history.data(rig.object, plan.path)
         if simulated is None:
-            unknown = msg("The steps of “{walk}” are not simulated: press Simulate", walk=gait.name)
+            unknown = msg("The steps of “{walk}” aren't simulated: press Simulate", walk=gait.name)
             return history.lack(rig.object, plan.path, unknown)
         record = stored_walk(simulated.blob)
         outdated = msg("The simulation of “{walk}” is outdated: press Simulate", walk=gait.name)
@@ -119,7 +119,7 @@ class WalkSampler:
             return outdated
         if not isfinite(gait.influence + gait.body_bob):
             return msg(
-                "Influence or Body Bob of “{walk}” is not a finite number: enter a valid number",
+                "Influence or Body Bob of “{walk}” is invalid: enter a valid number",
                 walk=gait.name,
             )
         legs = plan.measured(snapshot.world(rig.object, rig.uid))

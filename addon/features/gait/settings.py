@@ -24,12 +24,15 @@ PATTERN_ITEMS = (
     (
         "ALTERNATING",
         "Alternating",
-        ("Alternate legs step together: tripod with six legs, tetrapod with eight, trot with four"),
+        (
+            "Alternate legs step together: a trot with four legs, a tripod with six, a tetrapod "
+            "with eight"
+        ),
         0,
     ),
     ("PAIRS", "Pairs", "Two diagonally opposite legs step together", 1),
     ("WAVE", "Wave", "One leg steps at a time, from back to front", 2),
-    ("GROUPS", "Own Groups", "Use the group of each leg", 3),
+    ("GROUPS", "Custom Groups", "Use each leg's group", 3),
 )
 
 SOURCE_ITEMS = source_items({"SCENE": 0, "OBJECT": 1, "COLLECTION": 2})
@@ -52,17 +55,17 @@ class FabrikGaitLeg(bpy.types.PropertyGroup):
         override=OVERRIDABLE,
     )
     group: int = fixed(
-        "Group", "Legs of the same group step together. The groups step in order", default=1, min=1
+        "Group", "Legs in the same group step together. Groups step in order", default=1, min=1
     )
     offset: tuple[float, float, float] = fixed(
         "Offset",
-        "Offset of the foot from its place in the rest pose, in armature space",
+        "Offset of the foot from its rest position, in armature space",
         subtype="TRANSLATION",
     )
     height: float = fixed(
         "Height",
-        "Height at which the foot's joint is above the ground in the rest pose, in "
-        "armature space. 0 puts the tip itself on the ground",
+        "Height of the foot's joint above the ground in the rest pose, in armature space. 0 puts "
+        "the tip itself on the ground",
         default=0.0,
         min=0.0,
         subtype="DISTANCE",
@@ -101,7 +104,7 @@ class FabrikGait(bpy.types.PropertyGroup):
     )
     enabled: bool = animated(
         "Enabled",
-        "Let the legs walk. Disabled, they reach for their targets",
+        "Make the legs walk. When disabled, they reach for their targets",
         default=True,
         in_presets=False,
     )
@@ -114,7 +117,7 @@ class FabrikGait(bpy.types.PropertyGroup):
     )
     body: str = fixed(
         "Body",
-        "Bone that carries the legs. Without one the armature object is used",
+        "Bone that carries the legs. Empty: the armature object",
         in_presets=False,
     )
     up_axis: str = fixed(
@@ -137,7 +140,7 @@ class FabrikGait(bpy.types.PropertyGroup):
     )
     stand: ItemList[FabrikGaitStand] = defined(
         "Stand",
-        "Bones as they stand, where the rest pose does not",
+        "Standing pose, if the rest pose doesn't stand",
         override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
     )
     active_leg: int = defined(
@@ -148,8 +151,7 @@ class FabrikGait(bpy.types.PropertyGroup):
     )
     threshold: float = animated(
         "Threshold",
-        "Distance of a foot from its rest place at which it steps, relative to the "
-        "length of its leg",
+        "Distance from its rest position at which a foot steps, relative to the leg's length",
         default=0.25,
         min=0.001,
         soft_max=1.0,
@@ -163,34 +165,34 @@ class FabrikGait(bpy.types.PropertyGroup):
     )
     duration: float = animated(
         "Duration",
-        "Duration of a step in frames. Steps are shorter if the body is too fast",
+        "Duration of a step in frames. Steps are shorter if the body moves too fast",
         default=6.0,
         min=0.1,
         soft_max=48.0,
     )
     overshoot: float = animated(
         "Overshoot",
-        "Distance by which a foot lands ahead of its rest place, relative to the threshold",
+        "How far a foot lands ahead of its rest position, relative to the threshold",
         default=0.5,
         **_share,
     )
     ray_height: float = animated(
         "Ray Height",
-        "Height above a foot's rest place from which rays are cast, relative to the "
-        "length of its leg",
+        "Height above a foot's rest position from which rays are cast, relative to the leg's "
+        "length",
         default=0.5,
         min=0.0,
         soft_max=2.0,
     )
     body_height: float = animated(
-        "Body Height", "How much the body follows the height of its feet", default=1.0, **_share
+        "Body Height", "How far the body follows the height of its feet", default=1.0, **_share
     )
     body_tilt: float = animated(
-        "Body Tilt", "How much the body follows the slope under its feet", default=1.0, **_share
+        "Body Tilt", "How far the body follows the slope under its feet", default=1.0, **_share
     )
     body_bob: float = animated(
         "Body Bob",
-        "How much the body rises with each step, relative to the length of the shortest leg",
+        "How far the body rises with each step, relative to the length of the shortest leg",
         default=0.0,
         min=0.0,
         max=0.3,
@@ -207,9 +209,7 @@ class FabrikGait(bpy.types.PropertyGroup):
     collection: bpy.types.Collection | None = fixed(
         "Collection", "Collection of the meshes that the feet stand on"
     )
-    climbs: bool = fixed(
-        "Climb", "Let the feet climb walls ahead and wrap around edges", default=False
-    )
+    climbs: bool = fixed("Climb", "Climb walls ahead and wrap the feet around edges", default=False)
     history: bytes = stored("History", "Simulated steps")
 
 

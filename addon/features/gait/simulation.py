@@ -97,7 +97,7 @@ class WalkSimulation:
         gait = self._gait
         if self.plan.problem:
             raise ProblemError(
-                "“{name}” cannot walk. {problem}", name=gait.name, problem=self.plan.problem
+                "“{name}” can't walk. {problem}", name=gait.name, problem=self.plan.problem
             )
         rig = self.plan.rig
         legs = self.plan.measured(snapshot.world(rig.object, rig.uid))
@@ -236,7 +236,7 @@ def walk_refusals(armature: bpy.types.Object) -> list[str]:
         (gait_settings(armature).gaits[i].name, problem_of(armature, i)) for i in _on(armature)
     ]
     return [
-        msg("“{name}” cannot walk. {problem}", name=name, problem=problem)
+        msg("“{name}” can't walk. {problem}", name=name, problem=problem)
         for name, problem in refusals
         if problem
     ]

@@ -58,8 +58,8 @@ def stand_of(
         return Stand()
     if any(foot < 0 for _, foot in legs):
         raise ProblemError(
-            "The rest pose of “{armature}” does not stand: pose it so that it does, and apply that "
-            "as its rest pose",
+            "“{armature}” doesn't stand in its rest pose: pose it standing, and apply that as "
+            "the rest pose",
             armature=rig.object.name,
         )
     clip, up = Clip(rig.object), character.up

@@ -57,7 +57,7 @@ def bake(
         ProblemError: If it cannot be baked; then nothing has changed.
     """
     if len(frames) < 2:
-        raise ProblemError("There are no frames between Start and End: increase End")
+        raise ProblemError("No frames between Start and End: increase End")
     feet = {chain.item: _channels(chain, frames, error) for chain in _feet(armature)}
     edges = {edge for channels in feet.values() for edge in channels[0].required}
     hips = [unit for unit in current().units if isinstance(unit, Hip)]
@@ -87,7 +87,7 @@ def _feet(armature: bpy.types.Object) -> list[ChainPlan]:
     chains = [c for c in chains_in(armature) if isinstance(c.goal_source, GroundGoal)]
     chains = [c for c in chains if not c.problem]
     if not chains:
-        raise ProblemError("No foot is on the ground: enable On the Ground, and choose a ground")
+        raise ProblemError("No foot is on the ground: enable On the Ground and choose a ground")
     offset = [c.name for c in chains if c.offset is not None]
     if offset:
         raise ProblemError(

@@ -32,7 +32,7 @@ from .settings import FabrikGround, ground_settings
 from .stances import ClipInput, FootClip, Stances, frame_of
 from .track import IN_WORLD, unpacked
 
-UNKNOWN = msg("Contacts are not locked because they are not simulated: press Simulate")
+UNKNOWN = msg("Contacts aren't locked, because they aren't simulated: press Simulate")
 
 NONE_FOUND = msg(
     "The foot never stands still relative to the ground: increase Max Speed and Max Height, let "
@@ -41,12 +41,12 @@ NONE_FOUND = msg(
 
 
 NOTHING_BELOW = msg(
-    "There is no ground below the foot at any frame: increase Search Above and Search Below, or "
+    "The foot has no ground below it at any frame: increase Search Above and Search Below, or "
     "choose another ground"
 )
 
 LEFT_OUT = msg(
-    "The ground is disabled or excluded from the view layer: enable it, or choose another ground"
+    "The ground is disabled, or excluded from the view layer: enable it, or choose another ground"
 )
 
 
@@ -295,9 +295,8 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
     differing = [ob.name for ob in ground.objects if ob.hide_viewport and not ob.hide_render]
     if differing:
         chain.note = msg(
-            "“{object}” is disabled in viewports but not in renders, so that the foot "
-            "would only stand on it in renders: enable it, and hide it with its eye icon in the "
-            "Outliner",
+            "“{object}” is disabled in viewports but not in renders: enable it, and hide it with "
+            "its eye icon in the Outliner",
             object=differing[0],
         )
 

@@ -56,8 +56,8 @@ FOLLOW = 9.0 / 60.0
 """How long before and after a frame the locks count that the hip follows, in seconds."""
 
 ALONE = msg(
-    "No bone carries all legs on the ground, so that the body is not moved for them: parent them "
-    "to one bone, or disable Move Hip"
+    "No bone carries all legs on the ground, so the body doesn't move: parent them to one bone, "
+    "or disable Move Hip"
 )
 
 LOOKED = 1.0 / 60.0
@@ -333,8 +333,8 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
     name = rig.names[bone]
     if bone in chain.bones or bone not in rig.chain_up(chain.bones[0]):
         raise ProblemError(
-            "“{name}” is not a parent of the leg: choose a bone that carries "
-            "“{bones}”, or decrease Chain Length",
+            "“{name}” isn't a parent of the leg: choose a bone that carries “{bones}”, or "
+            "decrease Chain Length",
             name=name,
             bones=rig.names[chain.bones[0]],
         )
@@ -352,8 +352,8 @@ def _refuse_unmovable(rig: Skeleton, chain: ChainPlan, bone: int) -> None:
     target = chain.target
     if target is not None and (rig.object, bone) in walk_dependencies([node_at(target)], parents):
         raise ProblemError(
-            "The target depends on the hip “{name}”, which is moved for it (dependency cycle): "
-            "parent the target to something else, or choose another hip",
+            "Dependency cycle: the target depends on the hip “{name}”, which moves for it. "
+            "Parent the target to something else, or choose another hip",
             name=rig.names[bone],
         )
 

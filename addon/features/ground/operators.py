@@ -106,14 +106,13 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
     bl_idname = "fabrik.ground_bake"
     bl_label = "Bake to Targets"
     bl_description = (
-        "Key the targets of all feet on the ground, and the hip, at the start and end of "
-        "contacts and as often between as Error requires. The keys are written to copies of the "
-        "actions, and the ground is disabled. Press Escape to cancel without changes"
+        "Key the targets of all feet on the ground, and the hip, as densely as Error requires. "
+        "Write to copies of the actions and disable the ground. Press Escape to cancel"
     )
     asks = (armature_refusal, _feet_refusal, rest_refusal)
 
     frame_start: int = defined(
-        "Start", "First frame to bake. If End is 0, the simulated range is used", default=0
+        "Start", "First frame to bake. If End is 0, use the simulated range", default=0
     )
     frame_end: int = defined("End", "Last frame to bake", default=0)
     error: float = defined(

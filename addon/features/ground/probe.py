@@ -121,8 +121,8 @@ def probe_of(
     up = unit(scaled(mat_apply(axes, down) if given.use_local_axis else down, -1.0))
     if up is None:
         raise ProblemError(
-            "“{object}” has zero scale, so that Down has no direction: change "
-            "its scale, or disable Local",
+            "“{object}” has zero scale, so Down has no direction: change its scale, or disable "
+            "Local",
             object=chain.rig.object.name,
         )
     rest = given.floor if given.use_floor else floor

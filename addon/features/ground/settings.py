@@ -19,7 +19,7 @@ class FabrikGround(bpy.types.PropertyGroup):
 
     use: bool = fixed(
         "On the Ground",
-        "Place the target on the ground below it before the chain reaches for it",
+        "Place the target on the ground below it before the chain is solved",
         default=False,
     )
     source: str = fixed("Source", "Objects to use as ground", items=SOURCE_ITEMS, default="OBJECT")
@@ -40,8 +40,7 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     ray_above: float = animated(
         "Search Above",
-        "How far to search for ground above the floor of the animation. 0 finds the "
-        "nearest ground automatically",
+        "How far to search for ground above the animation's floor. 0 finds the nearest ground",
         default=0.0,
         min=0.0,
         soft_max=10.0,
@@ -49,8 +48,7 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     ray_below: float = animated(
         "Search Below",
-        "How far to search for ground below the floor of the animation. 0 finds the "
-        "nearest ground automatically",
+        "How far to search for ground below the animation's floor. 0 finds the nearest ground",
         default=0.0,
         min=0.0,
         soft_max=10.0,
@@ -58,7 +56,7 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     offset: float = animated(
         "Offset",
-        "Height of the foot above the ground, in addition to its height in the animation",
+        "Height of the foot above the ground, added to its animated height",
         default=0.0,
         soft_min=-1.0,
         soft_max=1.0,
@@ -66,8 +64,8 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     blend: float = animated(
         "Blend Height",
-        "Height of the animated foot above which the influence of the ground decreases, "
-        "to none at twice this height, as in a jump. 0 always uses the ground",
+        "Height of the animated foot above which the ground's influence fades, to none at twice "
+        "this height. 0 always uses the ground",
         default=0.0,
         min=0.0,
         soft_max=5.0,
@@ -78,7 +76,7 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     max_angle: float = animated(
         "Max Angle",
-        "Maximum angle by which the foot rotates to the slope, if it copies the target's rotation",
+        "Maximum rotation of the foot to the slope, if it copies the target's rotation",
         default=0.7853981633974483,
         min=0.0,
         max=1.0471975511965976,
@@ -86,8 +84,8 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     use_floor: bool = animated(
         "Set Floor",
-        "Set the height of the animation's floor. If disabled, it is detected from the "
-        "contacts of all feet",
+        "Set the height of the animation's floor. When disabled, it is detected from the feet's "
+        "contacts",
         default=False,
     )
     floor: float = animated(
@@ -105,7 +103,7 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     lock_time: float = animated(
         "Lock Time",
-        "Time in which the foot is locked before a contact, and released after it",
+        "Time to lock the foot before a contact and to release it afterward",
         default=0.1,
         min=0.0,
         soft_max=0.5,
@@ -113,8 +111,7 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     speed: float = fixed(
         "Max Speed",
-        "Maximum speed of a foot that stands, in meters per second. 0 takes it from the "
-        "length of the leg",
+        "Maximum speed of a standing foot, in meters per second. 0: derived from the leg's length",
         default=0.0,
         min=0.0,
         soft_max=1.0,
@@ -122,8 +119,8 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     height: float = fixed(
         "Max Height",
-        "Maximum height of a foot that stands above its lowest point. 0 takes it from the "
-        "length of the leg",
+        "Maximum height of a standing foot above its lowest point. 0: derived from the leg's "
+        "length",
         default=0.0,
         min=0.0,
         soft_max=0.5,
@@ -138,18 +135,16 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     use_hip: bool = fixed(
         "Move Hip",
-        "Raise and lower the body with the ground below its feet, so that all of them reach",
+        "Raise and lower the body with the ground, so that all feet reach it",
         default=True,
     )
     hip: str = fixed(
         "Hip",
-        "Bone above the legs that is moved. Leave empty for the one that carries all "
-        "legs on the ground",
+        "Bone above the legs to move. Empty: the bone that carries all legs on the ground",
     )
     hip_follow: float = animated(
         "Follow Ground",
-        "How much the hip follows the height of the feet. At 0 it is only lowered so "
-        "that they reach",
+        "How far the hip follows the height of the feet. 0 only lowers it so that they reach",
         default=1.0,
         min=0.0,
         max=1.0,
@@ -157,8 +152,8 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     hip_reach: float = animated(
         "Max Extension",
-        "Maximum extension of a leg, relative to its length, before the hip is lowered. "
-        "Avoids snapping knees",
+        "Extension of a leg, relative to its length, at which the hip is lowered. Avoids "
+        "snapping knees",
         default=0.98,
         min=0.5,
         max=1.0,

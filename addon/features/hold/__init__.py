@@ -13,7 +13,7 @@ FEATURE = Feature(
             ItemList[FabrikHold],
             defined(
                 "FABRIK Holds",
-                "Bones of the armature that are held at some frames",
+                "Held bones of the armature",
                 override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
             ),
         ),

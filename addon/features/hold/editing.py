@@ -87,7 +87,7 @@ def goal_of(armature: bpy.types.Object, constraint: str) -> Held:
             constraint=constraint,
         )
     if item.target is None:
-        raise ProblemError("There is no target: choose an object or a bone")
+        raise ProblemError("No target: choose an object or a bone")
     return Held(item.target, item.subtarget if item.target.type == "ARMATURE" else "")
 
 
@@ -184,7 +184,7 @@ def _add_event(
         is_moved = signed(item, now) >= 0 if is_held else not _moves_by_itself(held, frame, until)
     number = _number_of(item, holder, is_moved)
     if now == number:
-        raise ProblemError("“{bone}” is held by that already at this frame", bone=held.name)
+        raise ProblemError("“{bone}” is already held by it at this frame", bone=held.name)
     set_event(armature, index, frame, number)
     return armature
 
@@ -286,7 +286,7 @@ def _refuse(held: Held, holder: Holder) -> None:
         raise missing(holder.bone, holder.object)
     if (holder.object, holder.bone) == (ob, bone):
         raise ProblemError(
-            "“{bone}” cannot hold itself: select what holds it as well", bone=held.name
+            "“{bone}” can't hold itself: also select what should hold it", bone=held.name
         )
 
 
@@ -303,8 +303,8 @@ def _refuse_placed(several: Sequence[Held]) -> None:
     for one in placed_among([c for c in planner.current().chains if _is_of(c, several)]):
         if one.is_beside(settings(one.chain.rig.object).constraints[one.chain.item].tolerance):
             raise ProblemError(
-                "“{constraint}” is placed by On the Ground or a walk and would jump to its target "
-                "at this frame: choose Bake to Targets or Bake Steps first",
+                "On the Ground or a walk places “{constraint}” away from its target, so it would "
+                "jump: choose Bake to Targets or Bake Steps first",
                 constraint=one.chain.name,
             )
 

@@ -111,7 +111,7 @@ def refuse_unkeyable(armature: bpy.types.Object) -> None:
         raise ProblemError(problem)
     if animation.has_nla(armature):
         raise ProblemError(
-            "“{object}” has NLA strips, which may play its holds at other frames: push its action "
+            "“{object}” has NLA strips that may play its holds at other frames: push its action "
             "down later, or bake the holds first",
             object=armature.name,
         )

@@ -286,7 +286,7 @@ class HeldBone(PrePassBone):
             return Recorded(event.frame, event.holder, *offsets, *fixed)
         except ValueError:
             raise ProblemError(
-                "“{bone}” cannot be held by something that has zero scale at frame {frame:g}: "
+                "“{bone}” can't be held at frame {frame:g}, because its holder has zero scale: "
                 "change that scale",
                 bone=rig.names[self.bone],
                 frame=event.frame,

@@ -38,7 +38,7 @@ class Holding(Working):
 
     constraint: str = defined(
         "Constraint",
-        "Constraint whose target is held. Without it, what is selected",
+        "Constraint whose target is held. Empty: the selection",
         options={"SKIP_SAVE"},
     )
     object: str = defined("Object", "Object that is held", options={"SKIP_SAVE"})
@@ -53,7 +53,7 @@ class Holding(Working):
         if self.object:
             ob = bpy.data.objects.get(self.object)
             if ob is None:
-                raise ProblemError("There is no object “{object}”", object=self.object)
+                raise ProblemError("No object is named “{object}”", object=self.object)
             return [Held(ob, "")]
         if self.constraint:
             return [editing.goal_of(armature, self.constraint)]
@@ -103,8 +103,8 @@ class Taking(Holding):
 
     use_animation: bool = defined(
         "Own Animation",
-        "Let keys of what is held move it within what holds it. Off by default where it already "
-        "has keys that would",
+        "Let the held bone's own keys offset it from its holder. Off by default if it already "
+        "has such keys",
         default=True,
         options={"SKIP_SAVE"},
     )
@@ -118,8 +118,8 @@ class Taking(Holding):
         if self.use_animation:
             return ""
         return msg(
-            "“{holder}” holds “{bone}” from frame {frame:g} on, and its own keys do not count "
-            "meanwhile: to let them, enable Own Animation",
+            "“{holder}” holds “{bone}” from frame {frame:g} on and ignores its own keys: to use "
+            "them, enable Own Animation",
             holder=_name(holder),
             bone=_names(held),
             frame=frame,
@@ -135,7 +135,7 @@ def _names(held: list[Held]) -> str:
 
 
 BY_ITEMS = (
-    ("NAMED", "Named", "What Holder names, or the world"),
+    ("NAMED", "Named", "The object or bone named below, or the world"),
     ("SELECTED", "Selected", "The other selected bone or object"),
     ("WORLD", "World", "Where it is"),
     ("BODY", "Body", "The root of the armature"),
@@ -148,14 +148,11 @@ class FABRIK_OT_hold(Taking, bpy.types.Operator):
     bl_idname = "fabrik.hold"
     bl_label = "Hold"
     bl_description = (
-        "From this frame on, let a hand, foot or control go along with the bone that is selected "
-        "after it, or with the selected object. Nothing moves at this frame, and the control can "
-        "still be moved and keyed within what holds it"
+        "From this frame on, attach a hand, foot or control to the bone selected after it, or to "
+        "the selected object. Nothing jumps"
     )
 
-    holder: str = defined(
-        "Holder", "Object that holds it. Without it, the world", options={"SKIP_SAVE"}
-    )
+    holder: str = defined("Holder", "Object that holds it. Empty: the world", options={"SKIP_SAVE"})
     bone: str = defined("Bone", "Bone of Holder", options={"SKIP_SAVE"})
     by: str = defined("By", "What holds it", items=BY_ITEMS, options={"SKIP_SAVE"})
 
@@ -178,7 +175,7 @@ class FABRIK_OT_hold(Taking, bpy.types.Operator):
             return said
         if holder.object is None:
             return msg(
-                "“{bone}” stays where it is from frame {frame:g} on", bone=_names(held), frame=frame
+                "“{bone}” stays in place from frame {frame:g} on", bone=_names(held), frame=frame
             )
         return msg(
             "“{holder}” holds “{bone}” from frame {frame:g} on",
@@ -195,7 +192,7 @@ class FABRIK_OT_hold(Taking, bpy.types.Operator):
             return Holder(armature, root)
         ob = bpy.data.objects.get(self.holder)
         if ob is None:
-            raise ProblemError("There is no object “{object}”", object=self.holder)
+            raise ProblemError("No object is named “{object}”", object=self.holder)
         return Holder(ob, self.bone)
 
 
@@ -240,8 +237,8 @@ class FABRIK_OT_pick_up(Taking, bpy.types.Operator):
     bl_idname = "fabrik.pick_up"
     bl_label = "Pick Up"
     bl_description = (
-        "From this frame on, let the selected object go along with the active bone. It stays where "
-        "it is at this frame, and can still be moved and keyed within the hand"
+        "From this frame on, attach the selected object to the active bone. It doesn't jump, and "
+        "can still be keyed within the hand"
     )
 
     def work(self, context: bpy.types.Context) -> str:
@@ -249,7 +246,7 @@ class FABRIK_OT_pick_up(Taking, bpy.types.Operator):
         active: Any = context.active_pose_bone
         objects = [ob for ob in context.selected_objects if ob.mode != "POSE"]
         if active is None or not objects:
-            raise ProblemError("Select an object, then the bone of the hand in Pose Mode")
+            raise ProblemError("Select an object, then the hand's bone in Pose Mode")
         frame = context.scene.frame_current_final
         holder, held = Holder(active.id_data, active.name), [Held(ob, "") for ob in objects]
         return self.take(held, holder, frame) or msg(
@@ -266,14 +263,13 @@ class FABRIK_OT_release(Holding, bpy.types.Operator):
     bl_idname = "fabrik.release"
     bl_label = "Release"
     bl_description = (
-        "From this frame on, let what is held go along with its own parent again. It stays where "
-        "it is at this frame, and goes on from there, or back to its own place"
+        "From this frame on, release it to its own parent. It doesn't jump. It continues from "
+        "there, or blends back to its own animation"
     )
 
     frames: int = defined(
         "Return",
-        "Frames in which it goes back to its own place, where its own keys put it. 0: it goes on "
-        "from where it is",
+        "Frames to blend back to its own animation. 0 leaves it where it is",
         default=0,
         min=0,
         soft_max=50,
@@ -294,7 +290,7 @@ class FABRIK_OT_release(Holding, bpy.types.Operator):
         editing.release(held, frame, self.frames)
         if self.frames > 0:
             return msg(
-                "“{bone}” goes back to its own place from frame {frame:g} to {end:g}",
+                "“{bone}” returns to its own animation from frame {frame:g} to {end:g}",
                 bone=_names(held),
                 frame=frame,
                 end=frame + self.frames,
@@ -318,7 +314,7 @@ class OfHold(Working):
         """
         armature = bpy.data.objects.get(self.armature) or active_armature(context)
         if not 0 <= self.index < len(holds_of(armature)):
-            raise ProblemError("There is no hold to remove")
+            raise ProblemError("No hold to remove")
         return armature, holds_of(armature)[self.index].name
 
 
@@ -327,7 +323,7 @@ class FABRIK_OT_hold_remove(OfHold, bpy.types.Operator):
 
     bl_idname = "fabrik.hold_remove"
     bl_label = "Remove Hold"
-    bl_description = "Remove all events of a hold. What it held is where it is without them"
+    bl_description = "Remove all events of a hold. The held bone returns to its own animation"
 
     def work(self, context: bpy.types.Context) -> str:
         """Remove it."""
@@ -342,7 +338,9 @@ class FABRIK_OT_hold_event_remove(OfHold, bpy.types.Operator):
 
     bl_idname = "fabrik.hold_event_remove"
     bl_label = "Remove Event"
-    bl_description = "Remove this event. The hold before it goes on, and nothing moves at the next"
+    bl_description = (
+        "Remove this event. The hold before it continues, and the next event doesn't jump"
+    )
 
     frame: float = defined("Frame", "Frame of the event", options={"SKIP_SAVE", "HIDDEN"})
 
@@ -360,8 +358,8 @@ class FABRIK_OT_hold_bake(Working, bpy.types.Operator):
     bl_idname = "fabrik.hold_bake"
     bl_label = "Bake Holds"
     bl_description = (
-        "Key all that is held by or of this armature at each frame of its holds, as it is, and "
-        "remove the holds: what remains are ordinary keys"
+        "Key everything that is held by this armature or belongs to it, at every frame of its "
+        "holds, and remove the holds"
     )
     asks = (armature_refusal, rest_refusal)
 

@@ -29,8 +29,8 @@ from .settings import OWN, WORLD, holds_of
 from .status import fixed_note
 
 HOW_TO = msg(
-    "Select a hand, then Shift-click the bone that it goes along with, and press Hold. To let a "
-    "selected object go along with the hand, press Pick Up"
+    "To attach a hand to a bone, select the hand, Shift-click the bone and press Hold. To attach "
+    "a selected object to the hand, press Pick Up"
 )
 
 BAR, FOOT = 3.0, 42.0

@@ -10,15 +10,15 @@ from ...blender.errors import ProblemError
 def missing(name: str, ob: bpy.types.Object) -> ProblemError:
     """Return the problem of a bone that does not exist."""
     return ProblemError(
-        "There is no bone “{name}” in “{object}”: choose another bone", name=name, object=ob.name
+        "“{object}” has no bone “{name}”: choose another bone", name=name, object=ob.name
     )
 
 
 def connected(bone: str) -> ProblemError:
     """Return the problem of a bone that its parent keeps where it is."""
     return ProblemError(
-        "“{bone}” is connected to its parent and cannot be held elsewhere: disconnect it in Edit "
-        "Mode, or hold the target of its IK",
+        "“{bone}” is connected to its parent and can't be held elsewhere: disconnect it in Edit "
+        "Mode, or hold its IK target",
         bone=bone,
     )
 
@@ -26,7 +26,7 @@ def connected(bone: str) -> ProblemError:
 def unlinked(holder: str, bone: str) -> ProblemError:
     """Return the problem of a bone that is held by something that nobody sees."""
     return ProblemError(
-        "“{holder}” holds “{bone}” and is in no scene: link it to one, or remove its events",
+        "“{holder}” holds “{bone}” but isn't in any scene: link it to one, or remove its events",
         holder=holder,
         bone=bone,
     )

@@ -26,9 +26,9 @@ class FabrikHolder(bpy.types.PropertyGroup):
         "Held By",
         "What holds it",
         items=(
-            (WORLD, "World", "It stays where it is", 0),
-            (BONE, "Object or Bone", "It goes along with an object or one of its bones", 1),
-            (OWN, "Own Place", "Nothing: it goes back to where its own keys put it", 2),
+            (WORLD, "World", "Keep it in place", 0),
+            (BONE, "Object or Bone", "Attach it to an object or one of its bones", 1),
+            (OWN, "Own Place", "Blend back to its own animation", 2),
         ),
         in_presets=False,
     )
@@ -36,14 +36,13 @@ class FabrikHolder(bpy.types.PropertyGroup):
     bone: str = fixed("Bone", "Bone of the object that holds it", in_presets=False)
     use_animation: bool = fixed(
         "Own Animation",
-        "Let keys of what is held move it within what holds it. Without, it stays as it was when "
-        "that began",
+        "Let the held bone's own keys offset it from its holder. Off: fixed to the holder",
         in_presets=False,
         default=True,
     )
     frames: int = fixed(
         "Return",
-        "Frames in which it goes back to its own place, where its own keys put it",
+        "Frames to blend back to its own animation",
         in_presets=False,
         default=1,
         min=1,
@@ -57,21 +56,20 @@ class FabrikHold(bpy.types.PropertyGroup):
     bone: str = fixed("Bone", "Bone that is held", in_presets=False)
     holders: ItemList[FabrikHolder] = defined(
         "Holders",
-        "What holds the bone at some frames",
+        "What holds the bone",
         override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
     )
     holder: int = animated(
         "Holder",
-        "Number of what holds the bone from this key on: 0 for its own parent, 1 for the first of "
-        "its holders. Each key is an event: drag it to retime, delete it to undo",
+        "Holder of the bone from this key on: 0 is its own parent, 1 the first holder. Drag a "
+        "key to retime the event, delete it to undo",
         in_presets=False,
         default=0,
         min=0,
     )
     blend: float = fixed(
         "Blend",
-        "Frames from each event on in which the bone goes over from what held it before to what "
-        "holds it now",
+        "Frames to blend from the previous holder to the new one, from each event on",
         in_presets=False,
         default=0.0,
         min=0.0,

@@ -18,7 +18,7 @@ from .record import OWNER
 def cycle_message(holder: str, bone: str) -> Message:
     """Return why a holder that follows what it would hold cannot hold it."""
     return msg(
-        "“{holder}” follows “{bone}” at this frame and cannot hold it: choose another holder, or "
+        "“{holder}” follows “{bone}” at this frame and can't hold it: choose another holder, or "
         "release “{holder}” first",
         holder=holder,
         bone=bone,
@@ -28,8 +28,8 @@ def cycle_message(holder: str, bone: str) -> Message:
 def fixed_note(bone: str, frame: float) -> Message:
     """Return what to know of a control whose own channels do not count since a frame."""
     return msg(
-        "“{bone}” stays as it was at frame {frame:g}: to move and key it within what holds it, "
-        "enable Own Animation beside its frames in the panel Holds",
+        "“{bone}” is fixed to its holder from frame {frame:g} on: to move or key it, enable Own "
+        "Animation in the panel Holds",
         bone=bone,
         frame=frame,
     )

@@ -58,8 +58,7 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
     bl_idname = "fabrik.joint_preset_apply"
     bl_label = "Apply Joint Preset"
     bl_description = (
-        "Apply a preset to the joints of the active bone and the other selected bones, about the "
-        "axis about which each bends"
+        "Apply a preset to the joints of the selected bones, each about its own bend axis"
     )
 
     axis: str = defined(
@@ -69,8 +68,8 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
             (
                 "AUTO",
                 "Automatic",
-                "As the limb is bent at rest, or else away from its pole target. Presets that "
-                "you have saved keep their axis",
+                "Use the bend of the rest pose, otherwise bend away from the pole target. "
+                "Presets that you saved keep their axis",
             ),
             ("X", "X", "The bone's X axis"),
             ("-X", "−X", "The opposite of the bone's X axis"),
@@ -126,7 +125,7 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
         unknown = [one.name for one, bend in zip(bones, bends_used, strict=True) if bend is None]
         if unknown:
             raise ChoiceError(
-                "Straight at rest and without a pole target: {bones}. Choose the bending axis",
+                "Straight at rest and without a pole target: {bones}. Choose the bend axis",
                 {"axis": "X"},
                 bones=listed(unknown),
             )

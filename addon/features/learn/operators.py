@@ -37,8 +37,7 @@ class FABRIK_OT_joint_learn(Asking, bpy.types.Operator):
     bl_idname = "fabrik.joint_learn"
     bl_label = "Learn from Actions"
     bl_description = (
-        "Set the limits of the selected bones to the rotations in the armature's actions, plus "
-        "a margin"
+        "Limit the selected bones to the rotations found in the armature's actions, plus a margin"
     )
     asks = (_bones_refusal,)
 
@@ -54,7 +53,7 @@ class FABRIK_OT_joint_learn(Asking, bpy.types.Operator):
     )
     margin: float = defined(
         "Margin",
-        "Angle to add to the rotations in the actions",
+        "Angle added to the rotations found in the actions",
         default=radians(5.0),
         min=0.0,
         max=pi,
@@ -62,8 +61,8 @@ class FABRIK_OT_joint_learn(Asking, bpy.types.Operator):
     )
     everywhere: bool = defined(
         "All Actions",
-        "Use all actions of the file that rotate bones of these names, instead of only "
-        "the actions of the armature",
+        "Use every action in the file that rotates bones with these names, not only the "
+        "armature's own",
         default=False,
     )
 

@@ -227,7 +227,7 @@ def _gaze(rig: bpy.types.Object, bone: str, axis: Vec) -> _Gaze:
     direction = world.to_3x3() @ Vector(axis)
     if direction.length == 0.0:
         raise ProblemError(
-            "“{bone}” has a zero scale axis and no direction to look in: change its scale",
+            "“{bone}” has zero scale along an axis and can't look at anything: change its scale",
             bone=bone,
         )
     size = (rig.matrix_world @ posed.tail - rig.matrix_world @ posed.head).length

@@ -53,15 +53,14 @@ class FabrikLook(bpy.types.PropertyGroup):
     )
     up: str = fixed(
         "Up",
-        "Direction that the Up Axis points to, as far as looking at the target allows",
+        "Direction in which Up Axis points, as far as the gaze allows",
         items=UP_ITEMS,
         default="POSE",
     )
     share: float = animated(
         "Share",
-        "How the rotation is distributed over the bones. At 0 only the last bone "
-        "rotates, at 1 all bones rotate equally, and between them more toward the last "
-        "bone",
+        "Distribute the rotation over the bones. 0 rotates only the last bone, 1 rotates all "
+        "bones equally",
         default=0.5,
         min=0.0,
         max=1.0,
@@ -69,8 +68,8 @@ class FabrikLook(bpy.types.PropertyGroup):
     )
     limit_angle: float = animated(
         "Limit Angle",
-        "Maximum angle between the gaze and its direction in the FK pose. 180° disables "
-        "the limit. When the target moves farther behind, the gaze turns back",
+        "Maximum angle between the gaze and its FK direction. Past it, the gaze gradually turns "
+        "back. 180° disables the limit",
         default=pi,
         min=0.0,
         max=pi,
@@ -78,7 +77,7 @@ class FabrikLook(bpy.types.PropertyGroup):
     )
     limit_softness: float = animated(
         "Softness",
-        "How early the gaze slows down before its limit, relative to the limit",
+        "How early the gaze slows down before the limit, relative to the limit",
         default=0.25,
         min=0.0,
         max=1.0,
@@ -86,8 +85,8 @@ class FabrikLook(bpy.types.PropertyGroup):
     )
     damping: float = fixed(
         "Damping",
-        "Delay of the gaze behind the target, in seconds. Also smooths its start and "
-        "stop. The target must be animated with keys",
+        "Delay of the gaze behind the target, in seconds, which also smooths its start and stop. "
+        "Needs a keyed target",
         default=0.0,
         min=0.0,
         soft_max=1.0,
@@ -126,7 +125,7 @@ def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     check_choices(look)
     chain.offset = None
     if not item.use_tail:
-        raise ProblemError("Use Tail is disabled, but Look-at requires the whole bone: enable it")
+        raise ProblemError("Look-at needs the whole bone: enable Use Tail")
     if look.axis[-1] == look.up_axis[-1]:
         raise ProblemError(
             "Look Axis and Up Axis are both {axis}: choose another Up Axis, or None",
@@ -147,7 +146,7 @@ def read(snapshot: Snapshot, chain: ChainPlan) -> LookInput:
             target = _damped(snapshot, chain, damping)
         except UntraceableError as reason:
             note = note or msg(
-                "{reason}, so that Damping has no effect: bake the target to keys to use it",
+                "{reason}, so Damping has no effect: bake the target to keys",
                 reason=str(reason),
             )
     if target is None and not note:
@@ -231,8 +230,8 @@ def _explanation(chain: ChainInput, look: Look, posture: Posture) -> str:
     """Explain why the gaze misses the target, and what to do."""
     if posture.state == "OUT_OF_REACH":
         return msg(
-            "The target is too close to the bone, or the bone has a zero scale axis: move the "
-            "target away, or change the scale"
+            "The target is too close to the bone, or the bone has zero scale along an axis: move "
+            "the target, or change the scale"
         )
     angle = degrees(posture.orientation_error)
     if not chain.constrained:

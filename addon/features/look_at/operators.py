@@ -29,8 +29,8 @@ class FABRIK_OT_look_add(AddWithTargetOperator, bpy.types.Operator):
     bl_idname = "fabrik.look_add"
     bl_label = "Add Look-at"
     bl_description = (
-        "Let each selected bone look at the other selected object. Without one, add a control in "
-        "front of them as their target, so that the pose does not change"
+        "Make each selected bone look at the other selected object. Without one, add a control "
+        "in front of them as the target"
     )
     asks = (_bone_refusal,)
     active = TIP_NAME
@@ -38,8 +38,8 @@ class FABRIK_OT_look_add(AddWithTargetOperator, bpy.types.Operator):
 
     chain_count: int = defined(
         "Chain Length",
-        "Number of bones that share the rotation, counted from the active bone. 0 "
-        "includes all up to the root. Use 1 for an eye, 2 for a head with its neck",
+        "Number of bones that share the rotation, counted from the active bone. 0: all up to the "
+        "root. 1 suits an eye, 2 a head and neck",
         default=1,
         min=0,
         soft_max=8,
@@ -51,10 +51,7 @@ class FABRIK_OT_look_add(AddWithTargetOperator, bpy.types.Operator):
             (
                 "AUTO",
                 "Automatic",
-                (
-                    "Use the axis that points forward for an upright bone, and the Y axis "
-                    "for any other"
-                ),
+                ("Use the axis that points forward for an upright bone, the Y axis otherwise"),
                 0,
             ),
             *axis_items("the bone's", first=1),

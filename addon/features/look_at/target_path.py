@@ -74,7 +74,7 @@ def places_at(
     off = dist(now, here)
     if not off <= TOLERANCE * (1.0 + length(here)):  # Physics, or a target that is being dragged.
         raise UntraceableError(
-            "“{object}” is not where its F-curves place it", object=point.object.name
+            "“{object}” isn't where its F-curves place it", object=point.object.name
         )
     return earlier if tracer.moves else None
 

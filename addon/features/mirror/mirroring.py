@@ -84,7 +84,7 @@ def other_side(armature: bpy.types.Object, bone: str) -> str:
         raise ProblemError("“{bone}” has no side: its name must end in .L or .R", bone=bone)
     if name not in pose_bones(armature):
         raise ProblemError(
-            "There is no bone “{name}” in “{armature}” to mirror “{bone}” to",
+            "“{bone}” has no counterpart “{name}” in “{armature}”",
             name=name,
             armature=armature.name,
             bone=bone,
@@ -115,8 +115,7 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
     if kind != "NONE" and (axes @ Vector(AXES["Y"])).angle(Vector(AXES["Y"])) > TOLERANCE:
         return [
             msg(
-                "“{other}” is not the mirror image of “{bone}” at rest: its limits were not "
-                "changed",
+                "“{other}” doesn't mirror “{bone}” at rest, so its limits weren't changed",
                 other=other,
                 bone=bone,
             )
@@ -135,8 +134,8 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
         return [
             (
                 msg(
-                    "The roll of “{other}” does not mirror “{bone}”: its limits for Blender's IK "
-                    "were not changed",
+                    "The roll of “{other}” doesn't mirror “{bone}”, so its limits for Blender's "
+                    "IK weren't changed",
                     other=other,
                     bone=bone,
                 )
@@ -218,7 +217,7 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
     """
     item = settings(armature).constraints[index]
     if item.bone not in pose_bones(armature):
-        raise ProblemError("There is no tip bone: choose the last bone of the chain")
+        raise ProblemError("No tip bone: choose the last bone of the chain")
     tip = other_side(armature, item.bone)
     axes_to_tip = mirrored_axes(armature, item.bone, tip)
     notes: list[str] = []

@@ -50,7 +50,7 @@ class FABRIK_OT_constraint_mirror(Working, bpy.types.Operator):
     bl_label = "Mirror to Other Side"
     bl_description = (
         "Mirror the active constraint to the bone on the other side (.L and .R), with its "
-        "target, pole target and joints. Missing Empties are added"
+        "target, pole and joints. Add missing Empties"
     )
     asks = (active_refusal,)
 
@@ -61,7 +61,7 @@ class FABRIK_OT_constraint_mirror(Working, bpy.types.Operator):
         self.warn(notes)
         if is_new:
             return msg("Added “{name}” as the mirror image", name=name)
-        return msg("“{name}” was there already, and is the mirror image now", name=name)
+        return msg("Replaced “{name}” with its mirror", name=name)
 
 
 def _joints_refusal(context: bpy.types.Context) -> str:

@@ -31,7 +31,7 @@ def _items(name: str) -> tuple[tuple[str, str, str], ...]:
 class _Calculating(Refusing, DirectProgressOperator):
     """Calculates all motion paths of the view layer that the constraints may change."""
 
-    stopped = msg("Cancelled: the motion paths stay as Blender calculated them")
+    stopped = msg("Cancelled: Blender's motion paths are kept")
 
     def status(self, done: float) -> str:
         """Return what the status bar says."""
@@ -48,7 +48,7 @@ class _Calculating(Refusing, DirectProgressOperator):
         except RuntimeError as error:
             [reason, *_] = str(error).removeprefix("Error: ").splitlines()
             raise ProblemError(
-                "Blender lays out no motion paths here: choose another Calculation Range. "
+                "Blender can't calculate motion paths here: choose another Calculation Range. "
                 "“{reason}”",
                 reason=reason,
             ) from None
@@ -89,7 +89,7 @@ def _no_path_refusal(context: bpy.types.Context) -> str:
     """Ask for paths."""
     layer = cast(bpy.types.ViewLayer, context.view_layer)
     if not any(next(paths_of(ob), None) for ob in layer.objects):
-        return msg("There is no motion path: calculate one first")
+        return msg("No motion paths: calculate one first")
     return ""
 
 
@@ -99,8 +99,8 @@ class FABRIK_OT_paths_calculate(_Calculating, bpy.types.Operator):
     bl_idname = "fabrik.paths_calculate"
     bl_label = "Calculate Motion Paths with FABRIK IK"
     bl_description = (
-        "Calculate motion paths of the selected bones or objects as they are shown, with "
-        "constraints. Blender's own calculation leaves them out"
+        "Calculate the motion paths of the selected bones or objects with FABRIK IK. Blender's "
+        "own calculation ignores it"
     )
     asks = (_mode_refusal,)
 
@@ -144,10 +144,7 @@ class FABRIK_OT_paths_update(_Calculating, bpy.types.Operator):
 
     bl_idname = "fabrik.paths_update"
     bl_label = "Update Motion Paths with FABRIK IK"
-    bl_description = (
-        "Calculate all motion paths of the view layer again as objects and bones are shown, with "
-        "constraints"
-    )
+    bl_description = "Recalculate all motion paths in the view layer with FABRIK IK"
     asks = (_mode_refusal, _no_path_refusal)
 
     def lay_out(self, context: bpy.types.Context) -> None:
@@ -166,7 +163,7 @@ def _missing(context: bpy.types.Context, paths: list[Path]) -> str:
     if not miss:
         return ""
     return msg(
-        "The motion path of “{bone}” misses it by {miss} at this frame: update motion paths",
+        "The motion path of “{bone}” is off by {miss} at this frame: update motion paths",
         bone=worst.bone or worst.object.name,
         miss=length_text(scene, miss),
     )

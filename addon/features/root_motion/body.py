@@ -81,8 +81,8 @@ def body_of(armature: bpy.types.Object) -> Body:
     trunk = rig.trunk_above([rig.index[character.names[leg.bones[0]]] for leg in legs])
     if not trunk:
         raise ProblemError(
-            "No legs were found in “{armature}”: it has to stand on legs in pairs, at rest or in "
-            "its action",
+            "No legs found in “{armature}”: it must stand on pairs of legs, at rest or in its "
+            "action",
             armature=armature.name,
         )
     hips = bones[rig.names[trunk[-1]]]

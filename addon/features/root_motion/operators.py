@@ -39,16 +39,16 @@ class RootMotionOperator(Asking):
 
     onto: str
     use_turn: bool = defined(
-        "Turn", "Include rotation about the up axis if the character turns", default=True
+        "Turn", "Include the character's rotation about the up axis", default=True
     )
     use_cycles: bool = defined(
         "Loop",
-        "If the last pose of the action equals the first, extend it beyond its range: the "
-        "body repeats, and the travel repeats with offset",
+        "If the action's last pose equals its first, repeat the body beyond its range, and the "
+        "travel with an offset",
         default=True,
     )
     use_range: bool = defined(
-        "Custom Range", "Use Start and End instead of the range of the action", default=False
+        "Custom Range", "Use Start and End instead of the action's range", default=False
     )
     frame_start: int = defined("Start", "First frame", default=1)
     frame_end: int = defined("End", "Last frame", default=250)
@@ -76,12 +76,12 @@ class FABRIK_OT_root_motion_add(RootMotionOperator, bpy.types.Operator):
     bl_idname = "fabrik.root_motion_add"
     bl_label = "Root Motion from Feet"
     bl_description = (
-        "Make a walk or run in place travel so that the feet on the floor do not slide. The legs "
-        "are found automatically"
+        "Make a walk or run in place travel, so that its feet don't slide. The legs are "
+        "recognized automatically"
     )
 
     onto: str = defined(
-        "Onto", "What to key the travel on", items=(ONTO_ROOT, ONTO_OBJECT), default="ROOT"
+        "Onto", "Where to key the travel", items=(ONTO_ROOT, ONTO_OBJECT), default="ROOT"
     )
 
     def work(self, context: bpy.types.Context) -> str:
@@ -94,8 +94,8 @@ class FABRIK_OT_root_motion_add(RootMotionOperator, bpy.types.Operator):
             self.warn(
                 [
                     msg(
-                        "A foot still slides {after}, as the feet on the "
-                        "floor contradict each other",
+                        "A foot still slides {after}, because the feet on the floor move "
+                        "relative to each other",
                         after=length_text(scene, result.after),
                     )
                 ]
@@ -114,13 +114,13 @@ class FABRIK_OT_root_motion_extract(RootMotionOperator, bpy.types.Operator):
     bl_idname = "fabrik.root_motion_extract"
     bl_label = "Extract Root Motion"
     bl_description = (
-        "Remove the travel from the hips, the root bone and the object, and key it on the root "
-        "bone or the object, or leave the character in place, as games need it"
+        "Remove the travel from the hips, root bone and object. Key it on the root bone or "
+        "object, or leave the character in place, for games"
     )
 
     onto: str = defined(
         "Onto",
-        "What to key the travel on",
+        "Where to key the travel",
         items=(ONTO_ROOT, ONTO_OBJECT, IN_PLACE),
         default="ROOT",
     )

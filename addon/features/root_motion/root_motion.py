@@ -85,15 +85,15 @@ def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) ->
         path = travel_of(steps, loops, options.use_turn)
         if _is_still(path, steps.leg):
             raise ProblemError(
-                "The feet of “{armature}” do not slide: there is nothing to add",
+                "The feet of “{armature}” don't slide: nothing to add",
                 armature=armature.name,
             )
         stances = stances_of(steps, path)
         before, after = (slides_of(steps, one, stances) for one in ([STILL] * len(path), path))
         if max(after, default=0.0) >= max(before, default=0.0):
             raise ProblemError(
-                "No travel makes the feet of “{armature}” slide less: assign the action of "
-                "a walk or run cycle to it",
+                "No travel reduces the sliding of the feet of “{armature}”: assign the action of "
+                "a walk or run cycle",
                 armature=armature.name,
             )
         if options.onto == OBJECT:
@@ -120,8 +120,7 @@ def extract(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options
     body, frames = _prepare(armature, options)
     if options.onto == ROOT and body.root == body.hips:
         raise ChoiceError(
-            "“{hips}” has no parent that could travel: choose Object, or add a root bone "
-            "in Edit Mode",
+            "“{hips}” has no parent to key: choose Object, or add a root bone in Edit Mode",
             {"onto": OBJECT},
             hips=body.hips,
         )
@@ -133,7 +132,7 @@ def extract(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options
         back = _inverses(path)
         if _is_still(path, body.leg * recording.objects[0].median_scale):
             raise ProblemError(
-                "“{armature}” does not travel: there is nothing to extract", armature=armature.name
+                "“{armature}” doesn't travel: nothing to extract", armature=armature.name
             )
         objects = recording.moved(recording.objects, _inverses(paths.object))
         is_hips = body.root == body.hips
@@ -218,7 +217,7 @@ def _prepare(armature: bpy.types.Object, options: Options) -> tuple[Body, list[f
     refuse_unkeyable(armature)
     first, last = options.frame_range or _action_range(armature)
     if last - first < 1.0:
-        raise ChoiceError("There are no frames between Start and End: increase End", {})
+        raise ChoiceError("No frames between Start and End: increase End", {})
     whole = [float(f) for f in range(ceil(first + NEAR), ceil(last - NEAR))]
     return body_of(armature), [first, *whole, last]
 
@@ -234,7 +233,7 @@ def _action_range(armature: bpy.types.Object) -> tuple[float, float]:
     keys = [key.co[0] for curve in curves for key in curve.keyframe_points]
     if data is None or data.action is None or not keys:
         raise ProblemError(
-            "“{armature}” has no keys: assign the action of a walk or run cycle to it",
+            "“{armature}” has no keys: assign the action of a walk or run cycle",
             armature=armature.name,
         )
     if data.action.use_frame_range:
@@ -356,7 +355,7 @@ def _refuse_displaced(body: Body, goal: Steps, played: Steps) -> None:
     )
     if max(dist(p, q) for p, q in pairs) > TOLERANCE * goal.leg:
         raise ProblemError(
-            "The feet of “{armature}” do not follow its root, as constraints hold them: "
-            "bake the constraints first",
+            "Constraints keep the feet of “{armature}” from following its root: bake the "
+            "constraints first",
             armature=body.armature.name,
         )

@@ -124,7 +124,7 @@ def _refuse_unkeyable(rig: bpy.types.Object, channel: ChannelKeys) -> None:
     owner = channel.owner
     for con in active_constraints(owner):
         raise ProblemError(
-            "“{owner}” is positioned by its own constraint “{constraint}”: bake it into keys first",
+            "“{owner}” is positioned by its constraint “{constraint}”: bake it to keys first",
             owner=owner.name,
             constraint=con.name,
         )
@@ -141,8 +141,7 @@ def _refuse_unkeyable(rig: bpy.types.Object, channel: ChannelKeys) -> None:
         and owner.bone.use_connect
     ):
         raise ProblemError(
-            "“{owner}” is connected to its parent and cannot travel: disable the bone's "
-            "Connected option in Edit Mode",
+            "“{owner}” is connected to its parent and can't travel: disable Connected in Edit Mode",
             owner=owner.name,
         )
 

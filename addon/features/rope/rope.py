@@ -44,7 +44,7 @@ COLLISION_ITEMS = (
     (
         "MESH",
         "Mesh",
-        "Rest on the evaluated mesh of an object. The rope is lifted out of it against gravity",
+        "Rest on an object's evaluated mesh. The rope is lifted out of it against gravity",
         2,
     ),
 )
@@ -66,7 +66,7 @@ class FabrikRope(bpy.types.PropertyGroup):
     )
     thickness: float = animated(
         "Thickness",
-        "Radius of the rope: distance of its joints from the collision surface",
+        "Radius of the rope, the distance of its joints from the collision surface",
         default=0.0,
         min=0.0,
         soft_max=1.0,
@@ -111,17 +111,15 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
         return
     ob = rope.collision_object
     if ob is None:
-        raise ProblemError(
-            "There is no collision object: choose an Object, or set Collision to None"
-        )
+        raise ProblemError("No collision object: choose an Object, or set Collision to None")
     if ob == chain.rig.object:
         raise ProblemError(
-            "“{object}” cannot collide with itself: choose another Object for the collision",
+            "“{object}” can't collide with itself: choose another Object for the collision",
             object=ob.name,
         )
     if rope.collision == "MESH" and ob.type != "MESH":
         raise ProblemError(
-            "“{object}” is not a mesh: choose a mesh object, or set Collision to Plane",
+            "“{object}” isn't a mesh: choose a mesh object, or set Collision to Plane",
             object=ob.name,
         )
     chain.watched.append(ob)
@@ -157,7 +155,7 @@ def _xy_plane(ob: bpy.types.Object, world: Frame) -> tuple[Vec, Vec]:
     normal = unit(cross(x, y))
     if normal is None:
         raise ProblemError(
-            "“{object}” has zero scale and therefore no plane: change its scale", object=ob.name
+            "“{object}” has zero scale, so it has no plane: change its scale", object=ob.name
         )
     return world[1], normal if dot(normal, z) >= 0.0 else scaled(normal, -1.0)
 

@@ -11,7 +11,7 @@ FEATURE = Feature(
     armature={
         "simulation": (
             FabrikSimulation,
-            group("Simulation", "Results that depend on more than one frame"),
+            group("Simulation", "Results that depend on other frames"),
         )
     },
     on_update=note_updates,

@@ -264,12 +264,12 @@ def note(history: History, frame: float) -> str:
         return msg("Simulation is outdated: press Simulate")
     if frame < history.start:
         return msg(
-            "Simulated from frame {start} on, constant before: decrease Start",
+            "Simulated only from frame {start} on: decrease Start",
             start=history.start,
         )
     if frame > history.end:
         return msg(
-            "Simulated up to frame {end}, constant after: increase End",
+            "Simulated only up to frame {end}: increase End",
             end=history.end,
         )
     return ""
@@ -320,7 +320,7 @@ def write(armature: bpy.types.Object, owner: str, history: History) -> None:
     """
     if FORM.fields.size + len(history.blob) > codec.MOST:
         raise ProblemError(
-            "The simulation of “{armature}” is too large to be stored: choose a shorter range",
+            "The simulation of “{armature}” is too large to store: choose a shorter range",
             armature=armature.name,
         )
     whole = FORM.sealed(history.blob, history.start, history.end, history.key)

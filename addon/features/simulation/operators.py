@@ -64,7 +64,7 @@ def _nothing_refusal(context: bpy.types.Context) -> str:
         return refused[0]
     if _others_with(armature):
         return NOT_DUE
-    return msg("Nothing in this armature needs a simulation")
+    return msg("Nothing in this armature needs simulating")
 
 
 def _due_refusal(context: bpy.types.Context) -> str:
@@ -81,7 +81,7 @@ class Simulating(DirectProgressOperator, Refusing):
 
     asks = (armature_refusal, _nothing_refusal)
     stopped = msg("Simulation cancelled: nothing was changed")
-    gone = msg("Simulation cancelled: its data was removed meanwhile. Simulate again")
+    gone = msg("Simulation cancelled, because its data was removed: simulate again")
 
     def armatures(self, context: bpy.types.Context) -> list[bpy.types.Object]:
         """Return the armatures to simulate."""
@@ -132,8 +132,8 @@ class FABRIK_OT_simulate(Simulating, bpy.types.Operator):
     bl_idname = "fabrik.simulate"
     bl_label = "Simulate"
     bl_description = (
-        "Play the frames and store what depends on more than one of them, so that any frame can "
-        "be jumped to. Press Escape to cancel without changes"
+        "Play the frames and store results that depend on other frames, so that you can jump to "
+        "any frame. Press Escape to cancel without changes"
     )
 
 

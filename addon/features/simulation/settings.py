@@ -13,9 +13,9 @@ from . import history
 STATES = (history.NONE, history.FRESH, history.STALE)
 
 STATE_ITEMS = (
-    ("NONE", "Not Simulated", "There is no simulation", 0),
+    ("NONE", "Not Simulated", "Nothing is simulated yet", 0),
     ("FRESH", "Simulated", "The simulation is up to date", 1),
-    ("STALE", "Outdated", "The scene has changed since it was simulated", 2),
+    ("STALE", "Outdated", "The scene has changed since the simulation", 2),
 )
 
 
@@ -39,14 +39,14 @@ class FabrikSimulation(bpy.types.PropertyGroup):
     _frame: Any = {"default": 0, "min": -1048574, "max": 1048574}
     frame_start: int = fixed(
         "Start",
-        "First frame to simulate. If Start and End are 0, the frame range of the scene is used",
+        "First frame to simulate. If Start and End are 0, use the scene's frame range",
         **_frame,
     )
     frame_end: int = fixed("End", "Last frame to simulate", **_frame)
     use_auto: bool = fixed(
         "Automatic",
-        "Simulate again shortly after an edit that affects the result, but not during "
-        "playback or while dragging",
+        "Simulate again shortly after an edit that changes the result, but not during playback "
+        "or while dragging",
         default=True,
     )
     state: str = defined(

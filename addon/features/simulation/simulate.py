@@ -93,7 +93,7 @@ def simulate(
     runs = _runs(scene, armatures)
     refused = [reason for ob in armatures for reason in history.refused(ob)]
     if not runs:
-        raise ProblemError((*refused, "Nothing in this armature needs a simulation")[0])
+        raise ProblemError((*refused, "Nothing in this armature needs simulating")[0])
     objects = list({run.armature: None for run in runs})
     needed = {ob for run in runs for ob in _objects(run.one)}
     with returning(scene, layer, in_any_case=True), staged(layer, objects, needed):

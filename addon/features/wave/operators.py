@@ -19,7 +19,7 @@ class FABRIK_OT_wave_add(AddMotionOperator, bpy.types.Operator):
     bl_idname = "fabrik.wave_add"
     bl_label = "Add Wave"
     bl_description = (
-        "Let the chain that ends at each selected bone wave, on top of its pose and its existing "
+        "Add a wave to the chain that ends at each selected bone, on top of its pose and other "
         "constraints"
     )
     solver = "WAVE"

@@ -40,20 +40,23 @@ class FabrikWave(bpy.types.PropertyGroup):
     )
     speed: float = animated(
         "Speed",
-        "Number of waves per second, from the root to the tip. Negative values reverse "
-        "the direction. To animate the speed, set it to 0 and key Phase instead",
+        "Waves per second, from root to tip. Negative values reverse the direction. To animate "
+        "the speed, key Phase instead",
         default=0.5,
         soft_min=-5.0,
         soft_max=5.0,
         update=structure_changed,
     )
     phase: float = animated(
-        "Phase", "Offset of the wave. 1 is a whole wave", default=0.0, soft_min=-10.0, soft_max=10.0
+        "Phase",
+        ("Offset of the wave. 1 is one wavelength"),
+        default=0.0,
+        soft_min=-10.0,
+        soft_max=10.0,
     )
     falloff: float = animated(
         "Falloff",
-        "Where the chain waves most. At 0 the amplitude is constant, at 1 it grows "
-        "toward the tip, at -1 toward the root",
+        "Where the chain waves most: 0 everywhere, 1 at the tip, -1 at the root",
         default=0.0,
         min=-1.0,
         max=1.0,
@@ -69,14 +72,14 @@ class FabrikWave(bpy.types.PropertyGroup):
     )
     noise: float = animated(
         "Noise",
-        "Amount of randomness. At 0 the wave is a sine, at 1 it is random in all directions",
+        "Amount of randomness: 0 is a sine wave, 1 is random in all directions",
         default=0.0,
         min=0.0,
         max=1.0,
         subtype="FACTOR",
     )
     seed: int = animated(
-        "Seed", "Seed of the noise. The same seed gives the same motion", default=0, min=0
+        "Seed", "Seed of the noise. The same seed always gives the same motion", default=0, min=0
     )
 
 
@@ -120,7 +123,7 @@ def _mirrored(item: FabrikConstraint, hand: Matrix) -> tuple[dict[str, Any], str
     """Return the direction of the mirrored wave, and a note on what cannot be mirrored."""
     wave = wave_of(item)
     axis = -(hand @ Vector((cos(wave.direction), 0.0, sin(wave.direction))))
-    note = msg("Noise cannot be mirrored: set it to 0 to mirror the wave")
+    note = msg("Noise can't be mirrored: set it to 0 to mirror the wave")
     return {"wave.direction": atan2(axis.z, axis.x)}, note if wave.noise > 0.0 else ""
 
 
@@ -128,7 +131,7 @@ MOTION = Motion(
     solver=(
         "WAVE",
         "Wave",
-        "Wave the chain on top of the pose from the constraints above it",
+        "Add a wave on top of the pose from the constraints above",
         7,
     ),
     needs_target=False,

@@ -13,13 +13,13 @@ FEATURE = Feature(
             ItemList[FabrikPin],
             defined(
                 "FABRIK Pins",
-                "Bones that stay where they are while others are dragged",
+                "Bones that stay in place while others are dragged",
                 override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
             ),
         ),
         "whole_body": (
             FabrikWholeBody,
-            group("FABRIK Whole Body", "How the body follows a bone that is dragged"),
+            group("FABRIK Whole Body", "How the body follows a dragged bone"),
         ),
     },
     pre_pass=kept_bodies,

@@ -159,7 +159,7 @@ class WholeBodyDrag:
         )
         if self._bone == root and (holder := self._posed.holder(root)):
             raise ProblemError(
-                "“{bone}” stays where its constraint “{constraint}” has it: mute that, or drag "
+                "“{bone}” is held in place by its constraint “{constraint}”: mute it, or drag "
                 "another bone",
                 bone=rig.names[root],
                 constraint=holder,

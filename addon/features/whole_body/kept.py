@@ -234,7 +234,7 @@ class KeptBody(PrePassBone):
             solved = body.solve(body.solver(moves), wanted)
         except (ValueError, ArithmeticError):
             raise ProblemError(
-                "“{object}” has zero scale, or a pin is too far away: change its scale, or pin "
+                "“{object}” has zero scale, or a pin is too far away: change the scale, or pin "
                 "the bone again",
                 object=rig.object.name,
             ) from None
@@ -323,7 +323,7 @@ def kept_body(rig: Skeleton) -> KeptBody | None:
     for bone in pulled:
         if bone not in bones:
             raise ProblemError(
-                "“{bone}” hangs on no bone that carries the other pins: unpin it, or them",
+                "“{bone}” and the other pins share no parent: unpin it or the others",
                 bone=rig.names[bone],
             )
     return KeptBody(
@@ -362,8 +362,8 @@ def _constrained(rig: Skeleton, bone: int) -> str:
     if not active_constraints(pose_bones(rig.object)[name]):
         return ""
     return msg(
-        "“{bone}” has constraints of its own: only a body that is posed by keys can be pinned "
-        "while the animation plays. Hold the targets of its limbs instead",
+        "“{bone}” has constraints, and only a keyed body can be pinned during playback: hold the "
+        "targets of its limbs instead",
         bone=name,
     )
 
@@ -384,7 +384,5 @@ def _place_of(pin: FabrikPin) -> Place:
     w, x, y, z = pin.rotation
     place = Place(influence, vector(pin.location), quat_unit((w, x, y, z)))
     if not isfinite(sum([influence, *place.location, *place.rotation])):
-        raise ProblemError(
-            "The place of the pin of “{bone}” is not a finite number: pin it again", bone=pin.bone
-        )
+        raise ProblemError("The pin of “{bone}” has an invalid place: pin it again", bone=pin.bone)
     return place

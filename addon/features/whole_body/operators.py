@@ -37,20 +37,22 @@ NEXT = "NEXT"
 
 KIND_ITEMS = (
     (NEXT, "Next", "Location, then location and rotation, then free", 0),
-    (LOCATION, "Location", "The bone stays where it is, and may rotate", 1),
-    (BOTH, "Location and Rotation", "The bone stays where it is, with its orientation", 2),
-    (NONE, "Free", "The bone is not pinned", 3),
+    (LOCATION, "Location", "The bone stays in place but may rotate", 1),
+    (BOTH, "Location and Rotation", "The bone stays in place and keeps its orientation", 2),
+    (NONE, "Free", "The bone isn't pinned", 3),
 )
 
 WHILE_PLAYING = {
-    PLACE: msg("“{bone}” keeps its place while the animation plays, and the body follows"),
-    ANIMATION: msg("“{bone}” stays where the animation has it while the body follows other pins"),
+    PLACE: msg("“{bone}” is pinned to its place during playback, and the body follows"),
+    ANIMATION: msg("“{bone}” stays where its animation puts it while the body follows other pins"),
 }
 
 DONE = {
-    LOCATION: msg("“{bone}” stays where it is while others are dragged"),
-    BOTH: msg("“{bone}” stays where it is, with its orientation, while others are dragged"),
-    NONE: msg("“{bone}” is not pinned"),
+    LOCATION: msg("Pinned “{bone}”: it stays in place while others are dragged"),
+    BOTH: msg(
+        "Pinned “{bone}”: it stays in place and keeps its orientation while others are dragged"
+    ),
+    NONE: msg("“{bone}” isn't pinned"),
 }
 
 
@@ -60,19 +62,17 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
     bl_idname = "fabrik.pin"
     bl_label = "Pin Bone"
     bl_description = (
-        "Let a bone stay where it is while others are dragged: its location, then its rotation as "
-        "well, then nothing"
+        "Pin a bone while others are dragged. Press again to pin its rotation too, and again to "
+        "unpin it"
     )
     asks = (armature_refusal,)
 
     bone: str = defined(
         "Bone",
-        "Name of the bone to pin. Without a name the active bone is used",
+        "Name of the bone to pin. Empty: the active bone",
         options={"SKIP_SAVE"},
     )
-    kind: str = defined(
-        "Pin", "What of the bone is pinned", items=KIND_ITEMS, options={"SKIP_SAVE"}
-    )
+    kind: str = defined("Pin", "What is pinned", items=KIND_ITEMS, options={"SKIP_SAVE"})
     frames: str = defined(
         "When Pinned", "When the bone is pinned", items=FRAMES_ITEMS, options={"SKIP_SAVE"}
     )
@@ -94,7 +94,7 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
             picked = bone_under(context, PoseSelection(context), mouse)
             if picked is None:
                 return self.fail(
-                    ProblemError("No bone is under the mouse: hold the mouse over the bone to pin")
+                    ProblemError("No bone under the mouse: hold the mouse over the bone to pin")
                 )
             self.armature, self.bone = picked[0].name, picked[1]
         return self.execute(context)
@@ -107,11 +107,11 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
         if not name:
             active = context.active_pose_bone
             if active is None:
-                raise ProblemError("There is no active bone: click the bone to pin")
+                raise ProblemError("No active bone: click the bone to pin")
             armature, name = cast(bpy.types.Object, active.id_data), active.name
         if name not in pose_bones(armature) and self.kind != NONE:
             raise ProblemError(
-                "There is no bone “{name}” in “{object}”: choose another bone",
+                "“{object}” has no bone “{name}”: choose another bone",
                 name=name,
                 object=armature.name,
             )
@@ -140,8 +140,7 @@ class FABRIK_OT_pin_bake(Working, bpy.types.Operator):
     bl_idname = "fabrik.pin_bake"
     bl_label = "Bake Pins"
     bl_description = (
-        "Key the body at each frame of the scene as its pins have it, and let them count only "
-        "while posing: what remains are ordinary keys"
+        "Key the pinned body at every frame of the scene, then use the pins only while posing"
     )
     asks = (armature_refusal, rest_refusal)
 

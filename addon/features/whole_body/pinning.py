@@ -69,7 +69,7 @@ def meant_bone(
     if of_foot:
         name = carriers.rig.names[named]
         raise ProblemError(
-            "“{bone}” is no child of “{limb}” and does not move with the body: choose Add IK "
+            "“{bone}” isn't parented to “{limb}”, so it won't move with the body: choose Add IK "
             "Limb for it first",
             bone=name,
             limb=roles.detached[name],

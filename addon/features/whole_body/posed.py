@@ -97,8 +97,8 @@ class PosedBody(Body):
         above = WHOLE if rig.parents[root] < 0 else now.frame(rig.parents[root])
         if not all(_is_finite(frames[bone]) for bone in bones):
             raise ProblemError(
-                "“{name}” cannot be dragged: “{armature}” has zero scale, or one of "
-                "its bones has an invalid transform",
+                "“{name}” can't be dragged, because “{armature}” has zero scale or an invalid "
+                "bone transform: fix it first",
                 name=rig.names[root],
                 armature=armature.name,
             )

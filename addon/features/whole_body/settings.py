@@ -27,8 +27,8 @@ WEIGHTS: dict[str, Any] = {**OPTIONS, "default": (1.0, 1.0, 1.0), "min": 0.0, "m
 LOCATION, BOTH, NONE = "LOCATION", "BOTH", "NONE"
 
 PIN_ITEMS = (
-    (LOCATION, "Location", "The bone stays where it is, and may rotate", 0),
-    (BOTH, "Location and Rotation", "The bone stays where it is, with its orientation", 1),
+    (LOCATION, "Location", "The bone stays in place but may rotate", 0),
+    (BOTH, "Location and Rotation", "The bone stays in place and keeps its orientation", 1),
 )
 
 POSING, PLACE, ANIMATION = "POSING", "PLACE", "ANIMATION"
@@ -38,13 +38,13 @@ FRAMES_ITEMS = (
     (
         PLACE,
         "At Its Place",
-        "It also keeps its place while the animation plays, and the body follows",
+        "It is also pinned to its place during playback, and the body follows",
         1,
     ),
     (
         ANIMATION,
         "As Animated",
-        "It also stays where the animation has it, while the body follows other pins",
+        "It also stays where its animation puts it while the body follows other pins",
         2,
     ),
 )
@@ -56,20 +56,20 @@ FULL_BODY, BODY_PART, BONE = "FULL_BODY", "BODY_PART", "BONE"
 
 KEYING_ITEMS = (
     (FULL_BODY, "Full Body", "All bones of the body", 0),
-    (BODY_PART, "Body Part", "The bones of the limb, trunk or head that is dragged", 1),
+    (BODY_PART, "Body Part", "The bones of the dragged limb, trunk or head", 1),
     (BONE, "Bone", "The dragged bone only", 2),
 )
 
 PERSON, VOLUME = "PERSON", "VOLUME"
 
 MASS_ITEMS = (
-    (PERSON, "Person", "Trunk, head and limbs weigh what they do in a person", 0),
-    (VOLUME, "Envelopes", "Bones that deform weigh as the volume of their envelopes", 1),
+    (PERSON, "Person", "Weigh trunk, head and limbs as in a person", 0),
+    (VOLUME, "Envelopes", "Weigh deforming bones by the volume of their envelopes", 1),
 )
 
 MASS: Definition = defined(
     "Mass",
-    "How heavy the bone is, as a multiple of what Masses gives it",
+    "Multiply the mass that Masses gives the bone",
     default=1.0,
     min=0.0,
     soft_max=10.0,
@@ -85,16 +85,16 @@ class FabrikPin(bpy.types.PropertyGroup):
     """A bone that stays where it is while others are dragged."""
 
     bone: str = defined("Bone", "Bone that is pinned", **OPTIONS)
-    kind: str = defined("Pin", "What of the bone is pinned", items=PIN_ITEMS, **OPTIONS)
+    kind: str = defined("Pin", "What is pinned", items=PIN_ITEMS, **OPTIONS)
     location_weights: Vec = defined(
         "Location",
-        "How strictly it stays along each axis of the armature: 0 lets it slide",
+        "How strictly it stays in place along each armature axis. 0 lets it slide",
         subtype="XYZ",
         **WEIGHTS,
     )
     rotation_weights: Vec = defined(
         "Rotation",
-        "How strictly it keeps its orientation about each axis of the armature: 0 lets it turn",
+        "How strictly it keeps its orientation about each armature axis. 0 lets it turn",
         subtype="XYZ",
         **WEIGHTS,
     )
@@ -104,8 +104,8 @@ class FabrikPin(bpy.types.PropertyGroup):
     )
     influence: float = animated(
         "Influence",
-        "How far the bone goes to its place from where the animation has it. Key it to pin the "
-        "bone for some frames",
+        "Blend between the animation (0) and the pinned place (1). Key it to pin the bone for "
+        "some frames",
         in_presets=False,
         default=1.0,
         **FACTOR,
@@ -115,7 +115,7 @@ class FabrikPin(bpy.types.PropertyGroup):
     )
     rotation: Quat = animated(
         "Rotation",
-        "How the bone is rotated there, in world space",
+        "Orientation in which the bone is pinned, in world space",
         in_presets=False,
         default=QUAT_IDENTITY,
         subtype="QUATERNION",
@@ -127,23 +127,23 @@ class FabrikWholeBody(bpy.types.PropertyGroup):
 
     up_axis: str = fixed(
         "Up",
-        "Direction up of the body in the rest pose, as it stood when a bone was pinned",
+        "Up direction of the body in the rest pose, as it stood when a bone was pinned",
         items=axis_items("the armature's"),
         default="Z",
         in_presets=False,
     )
     use_balance: bool = defined(
-        "Keep Balance", "Keep the center of mass above what is pinned", **OPTIONS
+        "Keep Balance", "Keep the center of mass above the pinned bones", **OPTIONS
     )
     masses: str = defined(
         "Masses",
-        "What the center of mass is found from. A body that is not recognized uses its envelopes",
+        "How to weigh bones for the center of mass. An unrecognized body uses its envelopes",
         items=MASS_ITEMS,
         **OPTIONS,
     )
     clavicle: float = defined(
         "Clavicle",
-        "Share of the clavicle in the rotation of an arm",
+        "The clavicle's share of the arm's rotation",
         default=CLAVICLE_SHARE,
         **FACTOR,
         **OPTIONS,

@@ -169,7 +169,7 @@ def test_instances_are_ground_of_the_scene_and_none_as_an_object() -> None:
     instance.instance_collection = collection
     hit = cast(ground_of("SCENE", None, None, make_chain(), ()), (30, 0, 5))
     assert hit is not None and near(hit.place, (30, 0, 2)) and hit.ob == stone
-    with pytest.raises(ProblemError, match="“Instance” is not a mesh"):
+    with pytest.raises(ProblemError, match="“Instance” isn't a mesh"):
         of(instance)
 
 

@@ -179,7 +179,7 @@ def test_mirroring_again_renews_what_is_there(capfd: pytest.CaptureFixture[str])
     objects = len(bpy.data.objects)
     rig.fabrik.active_index = 0
     assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
-    assert "“Arm.R” was there already, and is the mirror image now" in capfd.readouterr().out
+    assert "Replaced “Arm.R” with its mirror" in capfd.readouterr().out
     assert [item.name for item in rig.fabrik.constraints] == ["Arm.L", "Arm.R"]
     assert rig.fabrik.constraints[1].softness == 0.25
     assert len(bpy.data.objects) == objects
@@ -218,7 +218,7 @@ def test_mirroring_says_why_it_cannot_and_changes_nothing() -> None:
         bpy.ops.fabrik.constraint_mirror()
     rig.fabrik.constraints[0].bone = "Lower.L"
     rig.pose.bones["Lower.R"].name = "Other"
-    with pytest.raises(RuntimeError, match=r"There is no bone “Lower\.R”"):
+    with pytest.raises(RuntimeError, match=r"no counterpart “Lower\.R”"):
         bpy.ops.fabrik.constraint_mirror()
     rig.pose.bones["Other"].name = "Lower.R"
     rig.scale = (1.0, 0.0, 1.0)

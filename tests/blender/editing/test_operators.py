@@ -241,7 +241,9 @@ def test_adding_refuses_to_guess_between_two_targets() -> None:
     rig = pose_arm()
     first.select_set(True)
     second.select_set(True)
-    refuses(bpy.ops.fabrik.constraint_add, "Select one target in addition to the tip bone, not 2")
+    refuses(
+        bpy.ops.fabrik.constraint_add, "Select only one target in addition to the tip bone, not 2"
+    )
     assert len(rig.fabrik.constraints) == 0
 
 
@@ -629,14 +631,14 @@ def test_adding_a_pole_says_why_it_cannot() -> None:
     refuses(bpy.ops.fabrik.pole_add, "single bone")
     item.target = None
     update()
-    refuses(bpy.ops.fabrik.pole_add, "There is no target")
+    refuses(bpy.ops.fabrik.pole_add, "No target")
     assert item.pole_target is None
     item.pole_target = make_empty("Mine")
     refuses(bpy.ops.fabrik.pole_add, "already has the pole target “Mine”")
     item.pole_target, item.target = None, make_empty()
     rig.hide_viewport = True
     update()
-    refuses(bpy.ops.fabrik.pole_add, "is hidden and not evaluated: show it")
+    refuses(bpy.ops.fabrik.pole_add, "is hidden, so it isn't evaluated: show it")
 
 
 def test_after_undo_of_adding_a_pole_it_is_gone() -> None:
@@ -695,7 +697,7 @@ def test_buttons_say_why_they_are_grey() -> None:
     rig = make_chain(2)
     refuses(operators.constraint_add, "Enter Pose Mode")
     for operator in everything[1:]:
-        refuses(operator, "There is no constraint")
+        refuses(operator, "No constraint")
     enter_pose_mode(rig)
     rig.data.bones.active = None
     refuses(operators.constraint_add, "Click the tip bone")
@@ -729,9 +731,9 @@ def test_a_library_override_keeps_what_is_linked_and_may_add_and_remove_its_own(
     click_bone(rig, "B1")
     bpy.ops.fabrik.constraint_add()
     assert rig.fabrik.constraints.keys() == ["0", "1", "B1"]
-    refuses(bpy.ops.fabrik.constraint_move, "keep the order of the linked file", direction="UP")
+    refuses(bpy.ops.fabrik.constraint_move, "keep the linked file's order", direction="UP")
     bpy.ops.fabrik.constraint_remove()
-    refuses(bpy.ops.fabrik.constraint_remove, "can only be disabled here")
+    refuses(bpy.ops.fabrik.constraint_remove, "you can only disable it here")
     assert rig.fabrik.constraints.keys() == ["0", "1"]
 
 

@@ -256,7 +256,7 @@ def test_what_breaks_off_leaves_nothing_behind() -> None:
     update()
     bones, objects = rig.data.bones.keys(), bpy.data.objects.keys()
     click_bones(rig, "Eye.L", "Eye.R")
-    refuses(bpy.ops.fabrik.look_add, saying="zero scale axis")
+    refuses(bpy.ops.fabrik.look_add, saying="zero scale along an axis")
     assert not rig.fabrik.constraints
     target = make_empty()
     target.parent, target.parent_type, target.parent_bone = rig, "BONE", "Eye.R"

@@ -119,10 +119,10 @@ def test_the_output_may_be_the_input_if_it_is_named(blend):
 
 
 INVALID = {
-    "missing": (["{folder}/none.blend"], "Cannot read “"),
+    "missing": (["{folder}/none.blend"], "Can't read “"),
     "no blend": (["{folder}/text.blend"], "is not a file that this version of Blender can open"),
-    "folder": (["{blend}", "--output", "{folder}"], "it is a folder"),
-    "unwritable": (["{blend}", "--output", "{folder}/none/out.blend"], "Cannot write “"),
+    "folder": (["{blend}", "--output", "{folder}"], "it's a folder"),
+    "unwritable": (["{blend}", "--output", "{folder}/none/out.blend"], "Can't write “"),
     "empty": (["{blend}", "--start", "9", "--end", "8"], "End (8) is before Start (9)"),
     "unknown": (["{blend}", "--constraint", "X"], "no constraint “X”: choose from “Rig/Rig IK”"),
     "step": (["{blend}", "--step", "0"], "Step must be 1 or more"),
@@ -134,9 +134,9 @@ INVALID = {
     "zero in the output": (["{blend}", "--output", "{folder}/a\0b"], "specify a file name"),
     "zero in the file": (["{folder}/a\0b"], "specify a file name"),
     "zero in a part": (["{blend}", "--merge", "{folder}/a\0b"], "specify a file name"),
-    "here": (["{blend}", "--output", "."], "it is a folder"),
-    "root": (["{blend}", "--output", "/"], "it is a folder"),
-    "folder for a part": (["{blend}", "--part", "{folder}"], "it is a folder"),
+    "here": (["{blend}", "--output", "."], "it's a folder"),
+    "root": (["{blend}", "--output", "/"], "it's a folder"),
+    "folder for a part": (["{blend}", "--part", "{folder}"], "it's a folder"),
     "folder as file": (["{folder}"], "”: it is a folder"),
     "folder as part": (["{blend}", "--merge", "{folder}"], "”: it is a folder"),
     "below a file": (["{blend}", "--output", "{blend}/x"], "”: Not a directory"),
@@ -160,7 +160,7 @@ INVALID = {
     "part": (["{blend}", "--merge", "{folder}/text.blend"], "not a part of a bake"),
     "missing part": (
         ["{blend}", "--merge", "{folder}/none.part"],
-        "Cannot read “",
+        "Can't read “",
     ),
 }
 
@@ -373,9 +373,7 @@ def test_ranges_of_four_processes_make_the_keys_of_one_bit_for_bit(blend, tmp_pa
         assert sentence in said(capfd)[0]
     capfd.readouterr()
     assert command.run([str(one) for one in (single, "--merge", *parts)]) == command.INVALID
-    assert (
-        "holds" in (line := said(capfd)[0]) or "cannot be baked" in line or "another file" in line
-    )
+    assert "holds" in (line := said(capfd)[0]) or "can't be baked" in line or "another file" in line
 
 
 KILL = """
@@ -433,7 +431,7 @@ def test_a_full_disk_is_said_and_the_output_stays(blend, tmp_path_factory, is_co
     process = started(tmp_path_factory.mktemp("scratch"), 0, arguments, patch)
     answer, _ = process.communicate(timeout=120)
     assert process.returncode == command.INVALID, answer
-    assert "fabrik_bake: Cannot write the file: " in answer
+    assert "fabrik_bake: Can't write the file: " in answer
     assert output.read_bytes() == good
     assert listing(blend.parent) == before
 
@@ -453,7 +451,7 @@ def test_a_file_that_was_cut_off_replaces_nothing(blend, monkeypatch, capfd, sha
     before = listing(blend.parent)
     monkeypatch.setattr(saving, "save", save)
     assert command.run([str(blend), "--output", str(output)]) == command.INVALID
-    assert "cannot be read back" in said(capfd)[-1]
+    assert "can't be read back" in said(capfd)[-1]
     assert output.read_text() == "before"
     assert listing(blend.parent) == before
 
@@ -466,7 +464,7 @@ def test_two_runs_with_one_output_are_kept_apart(blend, capfd):
         draft.write_text("first")
         capfd.readouterr()
         assert command.run([str(blend), "--output", str(output)]) == command.INVALID
-        assert "is being written by another process" in said(capfd)[-1]
+        assert "Another process is writing" in said(capfd)[-1]
     assert output.read_text() == "first"
     assert sorted(path.name for path in blend.parent.iterdir()) == ["out.blend", "shot.blend"]
 

@@ -206,7 +206,7 @@ def test_forged_rotations_are_said_and_left_out(shot, number, capsys):
     forget()
     rig.update_tag()
     go(5)
-    assert item.message == "The simulation does not match the chain: press Simulate"
+    assert item.message == "The simulation doesn't match the chain: press Simulate"
     assert item.state != "INVALID"
     assert tip_error(rig, "B3", item.target) < 1e-3 * LENGTH
     assert "report this" not in capsys.readouterr().out

@@ -144,7 +144,7 @@ def test_it_says_why_the_other_side_stays(capfd: pytest.CaptureFixture[str]) -> 
     update()
     assert bpy.ops.fabrik.drag(bone="Lower.L", value=0.1 * WAY) == {"FINISHED"}
     printed = "".join(capfd.readouterr())
-    assert "“Lower.R” on the other side cannot follow" in printed
+    assert "“Lower.R” on the other side can't follow" in printed
     assert "is locked" in printed
 
 

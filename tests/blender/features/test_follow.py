@@ -261,7 +261,7 @@ def test_target_that_is_moved_and_not_keyed_leads_the_head_and_is_told(rig):
     target.location.x += 1.0
     update()
     assert tip_error(rig, "B5", target) < 1e-5
-    assert "not where it was simulated" in rig.fabrik.constraints[0].message
+    assert "has moved since the simulation" in rig.fabrik.constraints[0].message
     assert rig.fabrik.simulation.state == "FRESH"
     go(31)
     go(30)
@@ -314,7 +314,7 @@ def test_a_driver_of_the_place_that_the_chain_leaves_is_named(rig):
     assert rig.fabrik.constraints[0].message == ""
     rig.pose.bones["B0"].driver_add("location", 0)
     update()
-    assert "The location of “B0” has a driver" in rig.fabrik.constraints[0].message
+    assert "The driven location of “B0”" in rig.fabrik.constraints[0].message
 
 
 def test_render_simulates_what_is_outdated_before_its_first_frame(rig):
@@ -383,7 +383,7 @@ def test_history_of_other_bones_is_refused(rig):
     other = free_chain(bpy.data.objects["Target"], "Other", count=4)
     other.fabrik.constraints[0].follow.history = rig.fabrik.constraints[0].follow.history
     update()
-    assert "does not match the chain" in other.fabrik.constraints[0].message
+    assert "doesn't match the chain" in other.fabrik.constraints[0].message
 
 
 @pytest.mark.parametrize("tip", ["B2", "B5"], ids=["shorter", "longer"])
@@ -408,7 +408,7 @@ def test_chain_of_other_bones_is_invalid_in_memory_as_after_loading(empty_file, 
         for frame in (21, 20):
             go(frame)
             item = rig.fabrik.constraints[0]
-            assert (item.state, "does not match the chain" in item.message) == ("INVALID", True)
+            assert (item.state, "doesn't match the chain" in item.message) == ("INVALID", True)
         assert rig.fabrik.simulation.state == "STALE"
     activate(rig)
     simulate()
@@ -424,7 +424,7 @@ def test_history_of_another_range_than_it_says_is_refused(rig):
     forget()
     rig.update_tag()
     update()
-    assert "does not match the chain" in rig.fabrik.constraints[0].message
+    assert "doesn't match the chain" in rig.fabrik.constraints[0].message
 
 
 NAN = float("nan")
@@ -449,7 +449,7 @@ def test_forged_way_is_said_and_left_out(rig, case, capsys):
         forget()
         rig.update_tag()
         go(20)
-        assert "does not match the chain" in item.message
+        assert "doesn't match the chain" in item.message
         assert item.state == "INVALID"
     item.follow.history = item.follow.history[:-8] + b"AAAAAAA="
     forget()

@@ -222,7 +222,7 @@ def test_forged_track_is_said_and_left_out(forge, capsys) -> None:
     rig.update_tag()
     for frame in (20, 30):
         go(frame)
-        assert "not simulated: press Simulate" in item.message
+        assert "aren't simulated" in item.message
     stored = item.ground.history
     item.ground.history = stored[:100] + b"AAAA" + stored[104:]
     forget()

@@ -168,7 +168,7 @@ def spoiled(run_all):
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
-    [(["--jobs", "-1"], "--jobs cannot be negative"), (["--jobs", "x"], "invalid int value")],
+    [(["--jobs", "-1"], "--jobs can't be negative"), (["--jobs", "x"], "invalid int value")],
 )
 def test_a_number_that_is_none_is_refused(blend, words, sentence, capfd):
     assert command.run([str(blend), *words]) == command.INVALID

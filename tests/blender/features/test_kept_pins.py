@@ -144,7 +144,7 @@ def test_a_body_that_constraints_pose_is_refused_and_said(walker: Any) -> None:
     con = walker.pose.bones["Spine"].constraints.new("LIMIT_ROTATION")
     con.use_limit_x = True
     update()
-    with pytest.raises(RuntimeError, match=r"“Spine” has constraints of its own"):
+    with pytest.raises(RuntimeError, match=r"“Spine” has constraints"):
         bpy.ops.fabrik.pin(bone=HAND, kind="LOCATION", frames="PLACE")
     assert len(walker.fabrik.pins) == 0
     con.mute = True
@@ -153,7 +153,7 @@ def test_a_body_that_constraints_pose_is_refused_and_said(walker: Any) -> None:
     assert pins_problem(walker) == ""
     con.mute = False
     update()
-    assert "“Spine” has constraints of its own" in pins_problem(walker)
+    assert "“Spine” has constraints" in pins_problem(walker)
 
 
 def test_a_place_that_is_none_is_said_and_the_pose_stays(walker: Any) -> None:
@@ -162,7 +162,7 @@ def test_a_place_that_is_none_is_said_and_the_pose_stays(walker: Any) -> None:
     pin(HAND, frames="PLACE")
     walker.fabrik.pins[0].location.x = float("nan")
     update()
-    assert "is not a finite number" in pins_problem(walker)
+    assert "is invalid" in pins_problem(walker)
     assert shown_bits(walker) == fk
     walker.fabrik.pins[0].location.x = 0.0
     update()
@@ -176,7 +176,7 @@ def test_a_bone_of_another_body_is_refused(walker: Any) -> None:
     bpy.ops.object.mode_set(mode="POSE")
     update()
     pin(HAND, frames="PLACE")
-    with pytest.raises(RuntimeError, match=r"“Other” hangs on no bone"):
+    with pytest.raises(RuntimeError, match=r"“Other” and the other pins share no parent"):
         bpy.ops.fabrik.pin(bone="Other", kind="LOCATION", frames="PLACE")
     assert "Other" not in [one.bone for one in walker.fabrik.pins]
 

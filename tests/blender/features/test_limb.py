@@ -110,7 +110,7 @@ def test_the_leg_of_a_bird_is_what_is_recognized_of_it() -> None:
 def test_what_is_no_limb_is_refused() -> None:
     rig = make_mixamo()
     click_bones(rig, "mixamorig:Hips")
-    refuses(bpy.ops.fabrik.limb_add, saying="“mixamorig:Hips” is not part of a limb: click a hand")
+    refuses(bpy.ops.fabrik.limb_add, saying="“mixamorig:Hips” isn't part of a limb: click a hand")
     add(rig, f"{L}Hand")
     click_bones(rig, f"{L}ForeArm")
     refuses(bpy.ops.fabrik.limb_add, saying="“mixamorig:LeftHand” already has the constraint")
@@ -216,7 +216,7 @@ def test_all_selected_limbs_get_ik_and_each_only_once() -> None:
 def test_a_limb_without_another_side_says_so(capfd: pytest.CaptureFixture[str]) -> None:
     items = add(make_chain(3), "B2", use_both_sides=True)
     assert [item.bone for item in items] == ["B2"]
-    assert "“B2” has no other side" in capfd.readouterr().out
+    assert "“B2” has no opposite side" in capfd.readouterr().out
 
 
 def test_the_options_are_in_the_redo_panel() -> None:
@@ -229,7 +229,7 @@ def test_the_options_are_in_the_redo_panel() -> None:
     add(rig, "foot.L", use_hinges=False, controls="EMPTY")
     assert rig.pose.bones["shin.L"].fabrik_joint.limit_type == "NONE"
     click_bones(rig, "foot.R")
-    refuses(bpy.ops.fabrik.limb_add, saying="has only 4 bones up to the root", chain_count=9)
+    refuses(bpy.ops.fabrik.limb_add, saying="is only 4 bones from the root", chain_count=9)
     assert len(rig.fabrik.constraints) == 2
     operator = bpy.ops.fabrik.limb_add.get_rna_type()
     names = ("controls", "use_both_sides", "use_pole", "use_hinges", "use_rotation", "chain_count")

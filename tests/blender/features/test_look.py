@@ -354,7 +354,7 @@ def test_what_is_wrong_is_said() -> None:
     rig, target = make_head(), make_empty()
     item = look(rig, "Head", None)
     update()
-    assert item.state == "INVALID" and "no target" in item.message
+    assert item.state == "INVALID" and "No target" in item.message
     item.target = target
     item.look.up_axis = "Z"
     update()
@@ -370,7 +370,7 @@ def test_what_is_wrong_is_said() -> None:
     item.target, item.subtarget = target, ""
     rig.pose.bones["Neck"].scale = (0, 0, 0)
     update()
-    assert item.state == "OUT_OF_REACH" and "zero scale axis" in item.message
+    assert item.state == "OUT_OF_REACH" and "zero scale along an axis" in item.message
     rig.pose.bones["Neck"].scale = (1, 1, 1)
     target.location = (0, 0, 0.5)
     update()
@@ -553,7 +553,7 @@ def test_a_refused_one_leaves_nothing_behind() -> None:
     enter_pose_mode(rig, "Head")
     rig.pose.bones["Head"].scale = (1, 1, 0)
     update()
-    with pytest.raises(RuntimeError, match="zero scale axis"):
+    with pytest.raises(RuntimeError, match="zero scale along an axis"):
         bpy.ops.fabrik.look_add()
     assert len(bpy.data.objects) == objects and not rig.fabrik.constraints
 

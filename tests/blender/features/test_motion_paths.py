@@ -215,7 +215,7 @@ def test_a_path_that_misses_its_bone_is_told(rig: bpy.types.Object) -> None:
     bpy.ops.fabrik.paths_calculate(range="SCENE", bake_location="TAILS")
     rig.pose.bones["B2"].motion_path.points[5].co.x += 0.01
     go(6)
-    assert "misses it by 1 cm" in _missing(bpy.context, list(paths_of(rig)))
+    assert "is off by 1 cm" in _missing(bpy.context, list(paths_of(rig)))
     bpy.ops.fabrik.paths_update()
     for frame in FRAMES:
         go(frame)
@@ -234,7 +234,7 @@ def test_files_without_constraints_are_blenders_own(rig: bpy.types.Object) -> No
 
 
 def test_it_asks_for_a_path_to_update(rig: bpy.types.Object) -> None:
-    refuses(bpy.ops.fabrik.paths_update, "There is no motion path")
+    refuses(bpy.ops.fabrik.paths_update, "No motion paths")
 
 
 def test_a_range_that_blender_refuses_is_said(rig: bpy.types.Object) -> None:
@@ -268,7 +268,7 @@ def test_rounding_is_no_miss_wherever_and_however_large_the_rig_is(rig: bpy.type
             assert _missing(bpy.context, list(paths_of(rig))) == "", (size, place)
         path.points[FRAMES[-1] - 1].co.y += 1e-3 * size
         if place == 0.0:
-            assert "misses it" in _missing(bpy.context, list(paths_of(rig))), size
+            assert "is off by" in _missing(bpy.context, list(paths_of(rig))), size
 
 
 def test_a_point_that_is_no_number_is_calculated_once(rig: bpy.types.Object) -> None:

@@ -155,5 +155,5 @@ def test_a_pose_that_hinges_would_change_gets_none_and_is_told(capfd) -> None:
     rig = make_mech(0, posed=0.3)
     set_up(rig)
     assert all(bone.fabrik_joint.limit_type == "NONE" for bone in rig.pose.bones)
-    assert "No hinge for “Meta.L”: its pose is out of range" in capfd.readouterr().out
+    assert "No hinge for “Meta.L”: its pose is outside the hinge's range" in capfd.readouterr().out
     assert bpy.ops.fabrik.character_remove() == {"FINISHED"}

@@ -363,15 +363,15 @@ def test_a_rope_on_a_bone_that_another_chain_poses_is_right_at_once() -> None:
     [
         (
             lambda item: setattr(item.rope, "collision", "PLANE"),
-            "There is no collision object: choose an Object, or set Collision to None",
+            "No collision object: choose an Object, or set Collision to None",
         ),
         (
             lambda item: rest(item, "MESH", make_empty("Nothing")),
-            "“Nothing” is not a mesh: choose a mesh object, or set Collision to Plane",
+            "“Nothing” isn't a mesh: choose a mesh object, or set Collision to Plane",
         ),
         (
             lambda item: rest(item, "PLANE", item.id_data),
-            "“Rope” cannot collide with itself: choose another Object for the collision",
+            "“Rope” can't collide with itself: choose another Object for the collision",
         ),
         (
             lambda item: rest(item, "MESH", link(bpy.data.objects.new("Bare", bare_mesh()))),
@@ -380,7 +380,7 @@ def test_a_rope_on_a_bone_that_another_chain_poses_is_right_at_once() -> None:
         ),
         (
             lambda item: setattr(rest(item, "PLANE", make_empty("Flat")), "scale", (0, 0, 0)),
-            "“Flat” has zero scale and therefore no plane: change its scale",
+            "“Flat” has zero scale, so it has no plane: change its scale",
         ),
         (
             lambda item: setattr(rest(item, "MESH", make_box(1, (0, 0, 0))), "scale", (1, 0, 1)),
@@ -388,7 +388,7 @@ def test_a_rope_on_a_bone_that_another_chain_poses_is_right_at_once() -> None:
         ),
         (
             lambda item: setattr(item, "target", None),
-            "There is no target: choose an object or a bone",
+            "No target: choose an object or a bone",
         ),
     ],
 )

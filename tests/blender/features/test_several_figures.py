@@ -53,7 +53,7 @@ def test_the_figure_of_the_active_bone_is_recognized(
     assert len(tops) == 2
     first = parts_of(rig, "hand_l")
     printed = "".join(capfd.readouterr())
-    assert f"Left out are the figures below “{tops[1]}”" in printed
+    assert f"Skipped other characters (“{tops[1]}”" in printed
     assert len(first) == 6
     assert parts_of(rig, "hand_l.001") == [f"{name}.001" for name in first]
 

@@ -526,7 +526,7 @@ def test_what_is_too_long_to_be_kept_is_said_and_the_history_before_stays(rig, m
     simulate()
     before = rig.noted.history
     monkeypatch.setattr(codec, "MOST", 100)
-    with pytest.raises(RuntimeError, match="too large to be stored: choose a shorter range"):
+    with pytest.raises(RuntimeError, match="too large to store: choose a shorter range"):
         bpy.ops.fabrik.simulate()
     assert rig.noted.history == before
 

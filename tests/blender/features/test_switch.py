@@ -107,11 +107,11 @@ def test_where_it_is_already_nothing_changes(human: Any) -> None:
     human.pose.bones["hand IK.L"].location = (0.05, -0.1, 0.1)
     update()
     before = pose(human)
-    refuses(bpy.ops.fabrik.switch, saying="In IK already at this frame: “hand.L”", to="IK")
+    refuses(bpy.ops.fabrik.switch, saying="Already in IK at this frame: “hand.L”", to="IK")
     assert apart(pose(human), before) == 0.0
     assert not curves(human)
     switch(to="FK")
-    refuses(bpy.ops.fabrik.switch, saying="In FK already at this frame: “hand.L”", to="FK")
+    refuses(bpy.ops.fabrik.switch, saying="Already in FK at this frame: “hand.L”", to="FK")
 
 
 def test_a_bone_of_no_limb_switches_none(human: Any) -> None:
@@ -125,7 +125,7 @@ def test_what_cannot_be_switched_back_is_not_switched(human: Any) -> None:
     assert bpy.ops.fabrik.look_add() == {"FINISHED"}
     update()
     click_bones(human, "head")
-    refuses(bpy.ops.fabrik.switch, saying="“head” does not reach a target")
+    refuses(bpy.ops.fabrik.switch, saying="“head” doesn't reach for a target")
     click_bones(human, "hand IK.L", "head")
     switch()
     assert influences(human) == [0.0, 1.0, 1.0]

@@ -187,7 +187,7 @@ def test_a_range_in_ik_is_refused_where_it_would_jump() -> None:
     go(20)
     refuses(
         bpy.ops.fabrik.switch,
-        "elsewhere than its FK pose",
+        "away from its FK pose",
         frame_start=20,
         frame_end=25,
         **switching,

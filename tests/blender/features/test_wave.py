@@ -171,7 +171,7 @@ def test_bad_input_is_said_in_place(name: str) -> None:
     go(2)
     assert item.state == "INVALID"
     assert item.message == (
-        "A setting of the wave is not a finite number: enter a valid number for "
+        "A setting of the wave is invalid: enter a valid number for "
         f"“{item.wave.bl_rna.properties[name].name}”"
     )
     setattr(item.wave, name, 0.5)

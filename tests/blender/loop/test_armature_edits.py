@@ -49,5 +49,5 @@ def test_bones_that_go_in_edit_mode(way: str, names: tuple[str, ...]) -> None:
     (item,) = rig.fabrik.constraints
     if "B1.L" not in rig.data.bones:
         assert item.state == "INVALID"
-        assert "There is no bone “B1.L”" in item.message
+        assert "has no bone “B1.L”" in item.message
     assert len(evaluated(rig).pose.bones) == len(rig.data.bones)

@@ -371,7 +371,7 @@ def test_one_without_target_is_said_and_the_others_go_on(rig: Rig) -> None:
     bpy.data.objects.remove(first.target)
     update()
     assert first.state == "INVALID"
-    assert "There is no target" in first.message
+    assert "No target" in first.message
     assert worst(rig, [item.name for item in others]) < 1e-4
 
 

@@ -183,4 +183,4 @@ def test_an_orientation_of_a_shared_bone_says_that_it_does_nothing() -> None:
     chest = make_empty("Chest", (0.1, 0.1, 1.6))
     item = add_constraint(rig, "Spine", chest, use_rotation=True)
     update()
-    assert "“Spine” cannot take the target's orientation" in item.message
+    assert "“Spine” can't copy the target's rotation" in item.message

@@ -206,8 +206,8 @@ def test_a_layer_between_the_chains_of_a_body_is_named() -> None:
     assert [item.message for item in rig.fabrik.constraints] == [
         "",
         "",
-        "It is solved together with “Left”, before “Wave S1” is applied: move “Wave S1” before "
-        "or after both in the list",
+        "It's solved together with “Left”, before “Wave S1”: move “Wave S1” above or below both "
+        "in the list",
     ]
     swap(rig, 0)
     assert [item.message for item in rig.fabrik.constraints] == ["", "", ""]

@@ -61,4 +61,4 @@ def test_it_refuses_chains_that_its_row_excludes(cosines: None) -> None:
     item.solver = "COSINES"
     update()
     assert item.state == "INVALID"
-    assert "Cosines requires a chain of 2 bones" in item.message
+    assert "Cosines needs a chain of 2 bones" in item.message

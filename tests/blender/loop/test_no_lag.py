@@ -297,7 +297,10 @@ def test_a_setting_that_is_driven_by_what_hangs_on_a_solved_chain_is_named() -> 
     variable.type = "TRANSFORMS"
     variable.targets[0].id = read
     update()
-    assert "“Led” is driven by a solved chain" in led.fabrik.constraints[0].message
+    assert (
+        "“Led” is one update late, because a solved chain drives it"
+        in led.fabrik.constraints[0].message
+    )
     assert not leading.fabrik.constraints[0].message
     read.parent = None
     update()
@@ -534,7 +537,7 @@ class TestWhatCannotBeForeseen:
         variable.targets[0].id = leader
         variable.targets[0].bone_target = "B2"
         bpy.context.view_layer.update()
-        assert "driven by a solved chain" in item.message
+        assert "a solved chain drives it" in item.message
 
     def test_a_target_on_the_skin_of_a_chain_is_said_to_be_late(self):
         leader, item, late = self.late_target()

@@ -156,7 +156,7 @@ def test_a_setting_that_is_not_a_number_costs_nothing(field):
     setattr(item, field, float("nan"))
     update()
     if item.state == "INVALID":  # Blender may have refused the number.
-        assert "not a finite number" in item.message
+        assert "is invalid" in item.message
         assert channels_bits(rig) == before == shown_bits(rig)
 
     setattr(item, field, value)
@@ -218,7 +218,7 @@ def test_a_walk_or_leg_that_a_script_removes_is_noticed(lists: str):
         gait.legs.add().constraint = item.name
     update()
     said = [item.message for item in rig.fabrik.constraints]
-    assert all("not simulated" in message for message in said), said
+    assert all("aren't simulated" in message for message in said), said
 
     (rig.fabrik.gaits if lists == "gaits" else gait.legs).clear()
     rig.update_tag()

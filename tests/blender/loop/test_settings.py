@@ -131,7 +131,7 @@ def test_a_definition_is_enough_to_be_read_at_each_frame_within_its_range(define
     rig.animation_data_clear()
     item.gain = float("nan")
     update()
-    assert item.message == "A setting is not a finite number: enter a valid number for “Gain”"
+    assert item.message == "A setting is invalid: enter a valid number for “Gain”"
 
 
 def test_a_definition_says_whether_the_plan_depends_on_it(defined: None) -> None:

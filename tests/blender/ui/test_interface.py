@@ -239,7 +239,7 @@ def test_bone_constraints_show_those_of_the_bone_alone(addon: ModuleType) -> Non
     update()
     button, *sentence = beside_blenders_own(addon, rig, "B0")
     assert button == "fabrik.constraint_add"
-    assert " ".join(sentence) == "“B0” is posed by “FABRIK IK”, whose settings are in the sidebar"
+    assert " ".join(sentence) == "“B0” is posed by “FABRIK IK”. See the sidebar for settings"
     own = beside_blenders_own(addon, rig, "B1")
     assert "influence" in own
     assert "active_index" not in own
@@ -433,7 +433,7 @@ def test_a_sentence_says_what_is_wrong_and_no_word_of_it_is_lost(
     add_constraint(rig, "B2", make_empty(), solver="TWO_BONE")
     update()
     message = rig.fabrik.constraints[0].message
-    assert "Two Bone requires a chain of 2 bones" in message
+    assert "Two Bone needs a chain of 2 bones" in message
     shown = drawn(addon, width=width)
     assert message in " ".join(shown)
     assert (message in shown) == (width == 2000), "it is broken into lines that fit"

@@ -110,7 +110,7 @@ def test_stored_settings_are_those_of_constraints(preferences: Any) -> None:
 
 def test_the_active_constraint_can_be_saved_as_default_and_that_reset(preferences: Any) -> None:
     item = new_constraint()
-    refuses(bpy.ops.fabrik.constraint_default_reset, saying="are not changed")
+    refuses(bpy.ops.fabrik.constraint_default_reset, saying="already use the factory defaults")
     item.softness, item.use_stretch, item.chain_count = 0.1, True, 2
     item.wave.amplitude = 0.5
     bpy.context.preferences.is_dirty = False
@@ -125,7 +125,7 @@ def test_the_active_constraint_can_be_saved_as_default_and_that_reset(preference
 
 def test_without_preferences_there_are_none() -> None:
     new_constraint()
-    refuses(bpy.ops.fabrik.constraint_default_save, saying="not enabled in the preferences")
+    refuses(bpy.ops.fabrik.constraint_default_save, saying="isn't enabled in the preferences")
 
 
 def test_registering_that_fails_leaves_nothing_behind(

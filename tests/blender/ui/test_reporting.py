@@ -88,10 +88,10 @@ def test_the_whole_text_is_reported_before_what_fits_of_it(
 @pytest.mark.parametrize(
     ("bend", "said"),
     [
-        ("AUTO", "“forearm.L”: bending to the side that the rest pose shows"),
+        ("AUTO", "“forearm.L”: bend direction from the rest pose"),
         (
             "FLIPPED",
-            "“forearm.L”: bending to the side opposite to the one that the rest pose shows",
+            "“forearm.L”: bend direction opposite to the one the rest pose shows",
         ),
     ],
 )
@@ -118,7 +118,7 @@ def test_a_straight_chain_says_that_nothing_tells(
     stored: list[str] = []
     monkeypatch.setattr(limb, "store", stored.append)
     assert bpy.ops.fabrik.limb_add() == {"FINISHED"}
-    assert stored[0].startswith("“B1”: straight, and nothing tells the side of the bend")
+    assert stored[0].startswith("“B1”: straight; can't tell which way it bends")
 
 
 def test_recognize_says_what_tells_how_limbs_bend(
@@ -129,5 +129,5 @@ def test_recognize_says_what_tells_how_limbs_bend(
     assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
     report = capfd.readouterr().out
     assert "Recognized 2 arms, 2 legs" in report
-    assert "bending to the side that the rest pose shows" in report
+    assert "bend direction from the rest pose" in report
     assert "“forearm.L”" in report and "“shin.R”" in report

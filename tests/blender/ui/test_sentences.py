@@ -37,7 +37,7 @@ def owner(rig: Any, bone: str, index: int = 0) -> str:
 
 @pytest.mark.parametrize("off", ["enabled", "influence"])
 def test_shared_bones_are_said_while_the_other_one_is_on(rig: Any, off: str) -> None:
-    assert said(rig) == "Shares bones with “Tail”. They are solved together, by weight."
+    assert said(rig) == "Shares bones with “Tail”. They are solved together by weight."
     setattr(rig.fabrik.constraints[1], off, 0)
     assert said(rig) == ""
     assert "hares bones" not in said(rig, 1)
@@ -76,7 +76,7 @@ def test_the_rest_position_is_said(rig: Any, how: str) -> None:
     else:
         rig.data.pose_position = "REST"
     assert "is in rest position" in said(rig)
-    assert labels(draw._draw_report, rig) == ["The rest position is shown"]
+    assert labels(draw._draw_report, rig) == ["Showing the rest position"]
     if how == "EDIT":
         bpy.ops.object.mode_set(mode="OBJECT")
     else:
@@ -114,7 +114,7 @@ def test_the_panel_says_whose_settings_it_shows(rig: Any) -> None:
 def test_the_panel_of_a_bone_within_a_chain_names_what_poses_it(rig: Any) -> None:
     from addon.features.constraint.sentences import posed_by
 
-    assert posed_by(rig, "B1") == "“B1” is posed by “Spine”, whose settings are in the sidebar"
+    assert posed_by(rig, "B1") == "“B1” is posed by “Spine”. See the sidebar for settings"
     make_chain(1, "Other")
     update()
     enter_pose_mode(rig)

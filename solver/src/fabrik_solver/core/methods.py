@@ -197,7 +197,7 @@ METHODS: tuple[Method, ...] = (
         "TEXTBOOK",
         3,
         "FABRIK (Original)",
-        "The algorithm as it was published. Slow near full extension",
+        "Iterate as in the original paper. Converges slowly near full extension",
         _converged,
     ),
 )

@@ -1,0 +1,24 @@
+"""The quick suite: each test once, in turn with another of its cases."""
+
+import pytest
+
+SLOW = ("newest", "long")
+"""The marks of tests that measure at length, which the quick suite leaves out."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark one case of each test as `quick`.
+
+    The first test of a module gets its first case, the second its second, and so on: tests that
+    share a table of kinds touch all of its kinds between them.
+    """
+    modules: dict[str, dict[str, list[pytest.Item]]] = {}
+    for item in items:
+        if not any(item.get_closest_marker(name) for name in SLOW):
+            module, _, name = item.nodeid.partition("::")
+            cases = modules.setdefault(module, {}).setdefault(name.partition("[")[0], [])
+            cases.append(item)
+    for tests in modules.values():
+        for number, cases in enumerate(tests.values()):
+            cases[number % len(cases)].add_marker("quick")
