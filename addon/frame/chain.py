@@ -461,7 +461,7 @@ def moved_report(
 def moved_note(layer: Unit) -> str:
     """Return what a constraint says whose tip a layer moves."""
     return msg(
-        "Afterwards {layer} moves the tip: move this constraint below it in the list",
+        "{layer} moves the tip afterward: move this constraint below it in the list",
         layer=layer.label,
     )
 
@@ -572,7 +572,7 @@ def volume_note(chain: ChainPlan, settings: AnimatedSettings) -> str:
     if chain.uneven < 0 or not settings.use_volume:
         return ""
     return msg(
-        "Keep Volume has no effect, as it would shear “{bone}”: set its Inherit Scale to Full",
+        "Keep Volume has no effect, because it would shear “{bone}”: set its Inherit Scale to Full",
         bone=chain.rig.names[chain.uneven],
     )
 

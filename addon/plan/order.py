@@ -483,8 +483,8 @@ class Order:
             behind = self._units_behind([(ob, SHAPE)])
             if behind:
                 note = msg(
-                    "“{object}” is moved or deformed by a solved chain, and is met one update "
-                    "late: choose an object that no chain moves",
+                    "“{object}” is one update late, because a solved chain moves or deforms it: "
+                    "choose another object",
                     object=ob.name,
                 )
                 self._note_late(chain, Late(ob.name, note, behind))
@@ -504,7 +504,7 @@ class Order:
                 if not behind.isdisjoint(cycle_of[self.unit_of[member]]):
                     member.note = msg(
                         "Dependency cycle: “{owner}” follows the chain itself, one update late. "
-                        "Let it follow something else",
+                        "Make it follow something else",
                         owner=name,
                     )
 
