@@ -261,8 +261,9 @@ def _update(
         return
     _, after = EVENTS[is_frame_change]
     has_others = getattr(bpy.app.handlers, after) != OURS[after]
+    has_edits_of_others &= has_others and plan is not None and bool(plan.rigs)
     try:
-        if has_others and has_edits_of_others and depsgraph.mode != "RENDER":
+        if has_edits_of_others and depsgraph.mode != "RENDER":
             follow = partial(_update, depsgraph, is_frame_change, has_edits_of_others=False)
             after_edits_of_others(events.runs, depsgraph, follow)
             return

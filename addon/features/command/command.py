@@ -216,7 +216,7 @@ def _open(path: Path) -> bytes:
         digest = digest_of(path)
         bpy.ops.wm.open_mainfile(filepath=str(path.absolute()), load_ui=False)
     except OSError as error:
-        raise ProblemError(f"Cannot read “{path}”: {error.strerror}") from None
+        raise ProblemError(f"Can't read “{path}”: {error.strerror}") from None
     except RuntimeError:
         raise ProblemError(
             f"“{path}” is not a file that this version of Blender can open"

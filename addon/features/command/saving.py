@@ -24,7 +24,7 @@ def save(path: Path, is_compressed: bool) -> None:
             filepath=str(path.absolute()), check_existing=False, compress=is_compressed, copy=True
         )
     except RuntimeError as error:
-        raise ProblemError(f"Cannot write the file: {str(error).strip()}") from None
+        raise ProblemError(f"Can't write the file: {str(error).strip()}") from None
 
 
 def save_proven(path: Path, is_compressed: bool, armatures: Iterable[bpy.types.Object]) -> None:

@@ -1921,7 +1921,7 @@ def test_a_holder_that_lags_behind_is_said() -> None:
     in_glove = world(rig, "Glove").inverted() @ world(cup)
     go(50)
     assert apart(in_glove, world(rig, "Glove").inverted() @ world(cup)) < 3e-6
-    follow.influence = 0.5
+    follow.head_tail = 0.5
     update()
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
     assert "“Glove” follows a solved chain" in hold_of(cup).message
