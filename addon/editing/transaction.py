@@ -324,7 +324,14 @@ def _plain(value: Any) -> Any:
 def _give(owner: Any, state: State) -> None:
     """Set those properties that differ."""
     for name, value in state.items():
-        if name in owner.bl_rna.properties and _plain(getattr(owner, name)) != value:
+        if name in owner.bl_rna.properties:
+            _set(owner, name, value)
+
+
+def _set(owner: Any, name: str, value: Any) -> None:
+    """Set a property that differs; an enum that had no valid item, by a driver, keeps its new one."""
+    if _plain(getattr(owner, name)) != value:
+        with suppress(TypeError):
             setattr(owner, name, value)
 
 
@@ -375,8 +382,8 @@ def _give_setting(group: Any, prop: Any, state: State) -> None:
         _give_group(value, before or {})
     elif name not in state:
         group.property_unset(name)
-    elif _plain(value) != before:
-        setattr(group, name, before)
+    else:
+        _set(group, name, before)
 
 
 def _bone(bone: Any) -> State:
