@@ -44,8 +44,8 @@ STRAIGHT: Final = 1e-3
 
 CLEAR: Final = 0.08
 """The mean distance of joints from the axis above which the pose alone decides the bend direction.
-A knee of two equal bones is flexed by 18° there. The straighter the limb, the more its certain bend
-direction weighs."""
+A knee of two equal bones is flexed by 18° there. The straighter the limb, the more its preferred
+bend direction weighs."""
 
 BACKWARD: Final = 0.04
 """The same for a pose to the opposite side. Up to this (9° for such a knee) it was posed or
@@ -55,8 +55,8 @@ LIMB: Final = 5
 """The most bones in a limb. Longer chains bend as posed."""
 
 NEW_BEND: Final = 0.8
-"""The fraction of a limb's bend that must be new for an unclear pose to yield fully to the certain
-bend direction."""
+"""The fraction of a limb's bend that must be new for an unclear pose to yield fully to the
+preferred bend direction."""
 
 ROUNDING: Final = 2e-4
 """How much nearer than the posed tip a target must be, in chain lengths, for a bend to be new.
@@ -76,14 +76,14 @@ IN_PLANE: Final = 1e-5
 """The distance from a flat chain's plane up to which rounding may have moved a target."""
 
 UNCLEAR: Final = 0.1
-"""The fraction of the joints' distances from the axis left after cancelling, below which the side
-is so unclear that the pole loses weight."""
+"""The fraction of the joints' distances from the axis left after cancelling, below which the pole
+loses weight because the side is unclear."""
 
 NEARLY_STRAIGHT: Final = 0.05
 """The sum of the joints' distances from the axis below which the bend loses weight."""
 
 PAST: Final = 1.0
-"""The largest angle, in radians, by which the chain aims past a pole that has lost weight."""
+"""The largest angle, in radians, by which the chain aims past a pole with reduced weight."""
 
 
 class RestBend(NamedTuple):
@@ -413,8 +413,8 @@ def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float)
     """Return the swivel about the axis with which the bend of a chain faces the pole.
 
     With a weight below 1 the chain faces the mean of both directions, which is continuous where the
-    pole comes round from behind. Where the side of the pole, or of the bend, is unclear, the weight
-    fades to 0 and the chain keeps its plane instead of flipping.
+    pole comes round from behind. Where the side of the pole or of the bend is unclear, the weight
+    fades to 0. The chain then keeps its plane instead of flipping.
 
     No rule is continuous everywhere (it would retract a disc onto its rim). This rule jumps where
     the faded weight is one half and the pole is behind. While the weight fades, though, the chain
@@ -471,26 +471,26 @@ def swivel_turn(axis: Vec, swivel: Swivel) -> Quat:
 
 
 def turn_joints(joints: list[Joint], turn: Quat) -> None:
-    """Rotate a chain as a whole."""
+    """Rotate a whole chain."""
     for joint in joints:
         joint.move(rotate(turn, joint.at()))
 
 
-def clarity(posed_side: Vec, spread: float, side: Vec, bones: int) -> float:
+def clarity(bend: Vec, spread: float, side: Vec, bones: int) -> float:
     """Return how clearly a limb's pose shows its bend direction, from 0 to 1.
 
-    A pose to the limb's certain side is clear sooner than a pose to the opposite side.
+    A pose to the limb's preferred side is clear sooner than a pose to the opposite side.
 
     Args:
-        posed_side: The side to which its joints are bent.
+        bend: The side to which its joints are bent.
         spread: The sum of their distances from the axis.
-        side: The unit vector of the certain side.
+        side: The unit vector of the preferred side.
         bones: The number of bones.
     """
     if bones < 2:
         return 1.0
     apart = spread / (bones - 1)
-    along = dot(unit(posed_side) or side, side)
+    along = dot(unit(bend) or side, side)
     forward, backward = 0.5 * (1.0 + along) * apart, 0.5 * (1.0 - along) * apart
     backward_clarity = eased(max(0.0, backward - BACKWARD) / (CLEAR - BACKWARD))
     return 1.0 - (1.0 - eased(forward / CLEAR)) * (1.0 - backward_clarity)
@@ -511,23 +511,21 @@ def newness(posed_span: float, target_span: float) -> float:
     return eased((nearer / ROUNDING) ** 2) * eased(new_bend / (NEW_BEND * bent))
 
 
-def forward_turn(axis: Vec, posed_side: Vec, side: Vec, factor: float) -> Quat:
-    """Return the swivel of a limb with an unclear pose to its certain side.
+def forward_turn(axis: Vec, bend: Vec, side: Vec, factor: float) -> Quat:
+    """Return the swivel of a limb with an unclear pose to its preferred side.
 
     A limb that only extends bends as posed. The more of its bend is new, the more it turns to the
-    certain side, so that a knee posed slightly backward or sideways flexes forward.
+    preferred side: a knee posed slightly backward or sideways flexes forward.
 
     Args:
         axis: The unit vector from the root to the tip.
-        posed_side: The side to which its joints are bent.
+        bend: The side to which its joints are bent.
         side: The side to which further bending goes.
         factor: How far it turns, such as `newness`.
     """
-    if factor <= 0.0 or length(posed_side) <= ON_AXIS:
+    if factor <= 0.0 or length(bend) <= ON_AXIS:
         return QUAT_IDENTITY
-    return quat_about(
-        axis, factor * atan2(dot(axis, cross(posed_side, side)), dot(posed_side, side))
-    )
+    return quat_about(axis, factor * atan2(dot(axis, cross(bend, side)), dot(bend, side)))
 
 
 def aimed_past(clear: float) -> float:

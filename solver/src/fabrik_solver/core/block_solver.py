@@ -56,8 +56,8 @@ class Lever:
     Attributes:
         number: The index of the effector.
         effector: The effector.
-        last: The index of the highest bone between bone and effector that keeps its own
-            orientation, so that the bone only moves that bone's head; below 0 without such a bone.
+        last: The index of the highest bone between bone and effector with its own orientation: of
+            that bone, only the head moves. Below 0 without such a bone.
         motion: The matrix from the bone's rotation vector to the effector's velocity, times the
             pull and the bone's compliance: three columns of J.
         motion_left: The same for the rotations that active constraints leave.

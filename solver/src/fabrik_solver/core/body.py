@@ -173,8 +173,8 @@ class MemberOutcome:
         state: See `Posture`.
         iterations_used: Iterations for the body, and for the chain's own bones.
         tip: Final position of the tip in armature space.
-        given: The chain's own bones in their FK pose, on the solved body; None if all are shared.
-        posture: Their solved posture; None if all are shared.
+        given: The chain's own bones in their FK pose, on the solved body; None if not solved.
+        posture: Their solved posture; None if not solved.
     """
 
     __slots__ = ("given", "iterations_used", "posture", "state", "tip")
@@ -364,9 +364,9 @@ class BodyInput:
         )
         return chain if self.start is None else chain.started([self.start[0][i] for i in own_bones])
 
-    def part(self, bone_indices: list[int], numbers: list[int], frame: Frame) -> "BodyInput":
+    def part(self, indices: list[int], numbers: list[int], frame: Frame) -> "BodyInput":
         """Return the body of some chains with their bones; ``frame`` is their parent's frame."""
-        new = {i: index for index, i in enumerate(bone_indices)}
+        new = {i: index for index, i in enumerate(indices)}
         members: list[Member] = []
         for number in numbers:
             member = self.members[number]
@@ -375,27 +375,27 @@ class BodyInput:
                 Member(bones, member.tip, member.rest_bends, member.limb_bends, member.has_hand)
             )
         part = BodyInput(
-            [self.bones[i] for i in bone_indices],
-            [self.locals[i] for i in bone_indices],
-            [new.get(self.parents[i], -1) for i in bone_indices],
+            [self.bones[i] for i in indices],
+            [self.locals[i] for i in indices],
+            [new.get(self.parents[i], -1) for i in indices],
             frame,
             members,
-            [self.limits[i] for i in bone_indices],
-            [self.stiffness[i] for i in bone_indices],
-            self.slabs if bone_indices[0] == 0 else (),
+            [self.limits[i] for i in indices],
+            [self.stiffness[i] for i in indices],
+            self.slabs if indices[0] == 0 else (),
         )
         if self.start is not None:
             rotations, location = self.start
-            part_location = location if bone_indices[0] == 0 else part.locals[0].location
-            part.start = ([rotations[i] for i in bone_indices], part_location)
+            part_location = location if indices[0] == 0 else part.locals[0].location
+            part.start = ([rotations[i] for i in indices], part_location)
         return part
 
 
 def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
     """Pose all chains of a body.
 
-    Influence blends poses: for a chain with an influence of 0.3, shared bones are 30% the pose
-    solved with that chain and 70% the pose without it, so nothing jumps at 0 or 1. The body is
+    Influence blends poses, so that nothing jumps at 0 or 1. For a chain with an influence of 0.3,
+    shared bones are 30% the pose solved with that chain and 70% the pose without it. The body is
     solved once for each distinct influence. Each chain's own bones reach once more from the blend,
     and are then blended by the chain's influence.
 
@@ -407,7 +407,7 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
         ValueError: If a number isn't finite, or a solver doesn't fit its chain.
     """
     mixed = body.fk()
-    own_postures: list[BodyPosture] = [mixed for _ in pulls]
+    own_poses: list[BodyPosture] = [mixed for _ in pulls]
     weights_above = [0.0 for _ in pulls]
     layers = _layers([pull.influence for pull in pulls if pull is not None])
     # From the FK pose, weighted by the remaining influence, to the layer of all chains.
@@ -419,9 +419,9 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
         mixed = _mixed(mixed, solved, thickness / total_weight)
         for i in active:
             weights_above[i] += thickness
-            own_postures[i] = _mixed(own_postures[i], solved, thickness / weights_above[i])
+            own_poses[i] = _mixed(own_poses[i], solved, thickness / weights_above[i])
     if layers and layers[-1][0] < 1.0 and len(pulls) - pulls.count(None) > 1:
-        _pose_own_again(mixed, own_postures, body, pulls)
+        _pose_own_again(mixed, own_poses, body, pulls)
     frames = body.frames(mixed)
     for member, outcome in zip(body.members, mixed.outcomes, strict=True):
         if outcome is not None:
@@ -456,10 +456,7 @@ def _mixed(a: BodyPosture, b: BodyPosture, factor: float) -> BodyPosture:
 
 
 def _pose_own_again(
-    mixed: BodyPosture,
-    own_postures: list[BodyPosture],
-    body: BodyInput,
-    pulls: Sequence[Pull | None],
+    mixed: BodyPosture, poses: list[BodyPosture], body: BodyInput, pulls: Sequence[Pull | None]
 ) -> None:
     """Let each chain reach once more with its own bones, and blend them by its influence.
 
@@ -469,7 +466,7 @@ def _pose_own_again(
     for group in _groups(body, [i for i, pull in enumerate(pulls) if pull is not None]):
         shared = _shared(body, [body.members[i] for i in group])
         for i in group:
-            member, pull, posture = body.members[i], pulls[i], own_postures[i]
+            member, pull, posture = body.members[i], pulls[i], poses[i]
             if pull is None:
                 continue
             start = sum([bone in shared for bone in member.bones])
@@ -480,11 +477,9 @@ def _pose_own_again(
                 outcome.iterations_used += earlier.iterations_used
             mixed.outcomes[i] = outcome
             for index in member.bones[start:]:
-                fk_local, influence = body.locals[index], pull.influence
-                mixed.rotations[index] = slerp(
-                    fk_local.rotation, posture.rotations[index], influence
-                )
-                mixed.scales[index] = mix(fk_local.scale, posture.scales[index], influence)
+                fk, influence = body.locals[index], pull.influence
+                mixed.rotations[index] = slerp(fk.rotation, posture.rotations[index], influence)
+                mixed.scales[index] = mix(fk.scale, posture.scales[index], influence)
 
 
 def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) -> BodyPosture:
@@ -495,18 +490,16 @@ def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) ->
     """
     posture = body.fk()
     for group in _groups(body, active):
-        bone_indices = sorted({i for number in group for i in body.members[number].bones})
-        parent = body.parents[bone_indices[0]]
+        indices = sorted({i for number in group for i in body.members[number].bones})
+        parent = body.parents[indices[0]]
         frame = body.frame if parent < 0 else body.frames(posture)[parent]
         active_pulls = [pull for number in group if (pull := pulls[number]) is not None]
-        root_weight = (
-            max([pull.root_weight for pull in active_pulls]) if bone_indices[0] == 0 else 0.0
-        )
-        solved = _together(body.part(bone_indices, group, frame), active_pulls, root_weight)
-        for index, i in enumerate(bone_indices):
+        root_weight = max([pull.root_weight for pull in active_pulls]) if indices[0] == 0 else 0.0
+        solved = _together(body.part(indices, group, frame), active_pulls, root_weight)
+        for index, i in enumerate(indices):
             posture.rotations[i] = solved.rotations[index]
             posture.scales[i] = solved.scales[index]
-        if bone_indices[0] == 0:
+        if indices[0] == 0:
             posture.location = solved.location
         for number, outcome in zip(group, solved.outcomes, strict=True):
             posture.outcomes[number] = outcome
@@ -514,7 +507,7 @@ def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) ->
 
 
 def _groups(body: BodyInput, active: list[int]) -> list[list[int]]:
-    """Group chains that share bones, with groups that carry other groups first."""
+    """Group chains with shared bones; groups that carry others come first."""
     groups: list[list[int]] = []
     for number in active:
         bones = set(body.members[number].bones)
@@ -702,8 +695,8 @@ def _shared(body: BodyInput, members: Sequence[Member]) -> set[int]:
 def _root_at(body: BodyInput, location: Vec) -> Vec:
     """Return the position of the first bone's head for a location channel."""
     local = body.locals[0]
-    moved = Local(location, local.rotation, local.scale)
-    return point_in(body.frame, head_in_parent(body.bones[0], moved))
+    channels = Local(location, local.rotation, local.scale)
+    return point_in(body.frame, head_in_parent(body.bones[0], channels))
 
 
 def _moved(body: BodyInput, root: Vec) -> Vec:

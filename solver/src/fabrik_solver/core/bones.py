@@ -51,8 +51,7 @@ FOLDED: Final = 0.1
 """The cosine of half a swing's angle (168°) below which rounding would turn the swing's axis."""
 
 IN_PLANE: Final = 1e-3
-"""The sine of its directions' angles with a plane below which a swing is treated as in the plane.
-"""
+"""The sine of its directions' angles with a plane below which a swing is treated as in it."""
 
 NO_STRETCH: Vec = (1.0, 1.0, 1.0)
 
@@ -121,7 +120,7 @@ def bone_frame(bone: Bone, local: Local, parent: Frame) -> Frame:
 
 
 def in_local_space(bone: Bone, frame: Frame, parent: Frame) -> Frame:
-    """Return the channels that produce a bone's frame, as a frame that may be sheared.
+    """Return the channels that produce a bone's frame, as a frame with possible shear.
 
     Blender's constraints call this the bone's Local Space.
 
@@ -136,11 +135,9 @@ def in_local_space(bone: Bone, frame: Frame, parent: Frame) -> Frame:
     axes, (x, y, z) = inherited_axes(bone, parent[0])
     if mat_determinant(parent[0]) == 0.0 or x == 0.0 or y == 0.0 or z == 0.0:
         raise ValueError("a bone whose parent has zero scale has no local space")
-    local_axes = mat_product(
-        mat_inverse(axes), scale_columns(frame[0], (1.0 / x, 1.0 / y, 1.0 / z))
-    )
+    channels = mat_product(mat_inverse(axes), scale_columns(frame[0], (1.0 / x, 1.0 / y, 1.0 / z)))
     shift = sub(frame[1], point_in(parent, bone.head))
-    return local_axes, inverse_apply(location_axes(bone, parent[0]), shift)
+    return channels, inverse_apply(location_axes(bone, parent[0]), shift)
 
 
 def out_of_local_space(bone: Bone, local: Frame, parent: Frame) -> Frame:

@@ -51,8 +51,7 @@ class Chain:
         joints: n + 1 points for n bones, all with 2 or all with 3 coordinates, in any one space.
         bend: The direction in which a straight chain bends, before a pole swivels it. None uses the
             direction to the pole, or any perpendicular to the chain.
-        is_sure: Whether the bend is certain, so that it also applies to chains that aren't
-            straight.
+        is_sure: Whether the bend also applies to chains that aren't straight.
         folds: How each joint flexes in a limb that bends to both sides (see `RestBend`).
         lengths: The n bone lengths to solve with. None uses the distances between the joints.
         root: The first joint in three dimensions.
@@ -110,8 +109,8 @@ class Chain:
         """Set the input pose.
 
         Raises:
-            ValueError: If there are no bones, a number isn't finite, dimensions differ, a length is
-                below 0, or ``folds`` doesn't match the joints between root and tip.
+            ValueError: If bones are missing, a number isn't finite, dimensions differ, a length is
+                below 0, or ``folds`` doesn't match the inner joints.
         """
         _refuse_bad_input(joints, bend, lengths)
         if folds and len(folds) != len(joints) - 2:
@@ -125,15 +124,15 @@ class Chain:
         start: list[Joint] = []
         axis, aside, inner, outer = ORIGIN, 0.0, 0.0, 0.0
         if scale != 0.0:
-            shares = [size / scale for size in sizes]
-            outer = fsum(shares)
-            inner = max(0.0, 2.0 * max(shares) - outer)
-            shares.append(0.0)
+            ratios = [size / scale for size in sizes]
+            outer = fsum(ratios)
+            inner = max(0.0, 2.0 * max(ratios) - outer)
+            ratios.append(0.0)
             is_flat = len(joints[0]) == 2
             a, b, c = root
             for i, joint in enumerate(joints):
                 z = 0.0 if is_flat else (joint[2] - c) / scale
-                start.append(Joint((joint[0] - a) / scale, (joint[1] - b) / scale, z, shares[i]))
+                start.append(Joint((joint[0] - a) / scale, (joint[1] - b) / scale, z, ratios[i]))
             if lengths is not None:
                 set_lengths(start)
             axis = axis_of(start)
@@ -157,7 +156,7 @@ class Chain:
     def bending(self, otherwise: Vec | None = None) -> tuple[Vec, Vec, float]:
         """Return the side to which the chain bends.
 
-        A nearly straight limb bends to its certain side even if it is posed slightly backward or
+        A nearly straight limb bends to its preferred side even if it is posed slightly backward or
         sideways.
 
         Args:
@@ -186,7 +185,7 @@ class Chain:
 
     @property
     def is_known(self) -> bool:
-        """Whether it is a limb whose bend direction is certain."""
+        """Whether it is a limb with a preferred bend direction."""
         return self.is_sure and len(self.start) <= LIMB + 1
 
     def own_bend(self, joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
@@ -207,7 +206,7 @@ class Chain:
         Args:
             posed_bend: The side to which its joints are bent (see `own_bend`).
             spread: The sum of their distances from the axis.
-            side: The unit vector of its certain bend direction (see `forward`).
+            side: The unit vector of its preferred bend direction (see `forward`).
         """
         pose_weight = clarity(posed_bend, spread, side, len(self.start) - 1)
         towards = unit(mix(side, posed_bend, pose_weight)) or side
@@ -276,7 +275,7 @@ class Goal:
         pole: The point for the bend to face; None keeps the bend of the input pose.
         pole_angle: Swivel in radians about root → target, by the right-hand rule, added after the
             bend faces the pole. Only for chains in three dimensions.
-        pole_weight: From 0, which leaves the bend unchanged, to 1, which faces the pole.
+        pole_weight: From 0 (the bend is unchanged) to 1 (it faces the pole).
         softness: The last fraction of the full reach, below 1, over which the chain eases out.
         swing: How far the whole chain swings toward the target before it bends, from 0 to 1. At 1
             it keeps its bending plane. ``TWO_BONE`` and chains with a pole always swing fully.

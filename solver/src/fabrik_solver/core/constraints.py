@@ -98,10 +98,8 @@ class CopyRotation(Constraint):
         axes, mix = frame[0], self.mix
         first, second = self.order
         angles = _nearest(euler_pair(axes, first, second), ORIGIN)
-        first_triple, second_triple = euler_pair(squared(source[0]), first, second)
-        copied = _nearest(
-            (_compatible(first_triple, angles), _compatible(second_triple, angles)), angles
-        )
+        angles_a, angles_b = euler_pair(squared(source[0]), first, second)
+        copied = _nearest((_compatible(angles_a, angles), _compatible(angles_b, angles)), angles)
         copied = _where(self.used, copied, angles if mix == "REPLACE" else ORIGIN)
         a, b, c = self.signs
         x, y, z = copied
@@ -336,16 +334,11 @@ class ConstraintSpaces:
             influence: The constraint's influence, blended in world space.
         """
         try:
-            constrained_frame = self.placed(con.apply(self.seen(frame, space), source), space)
+            result = self.placed(con.apply(self.seen(frame, space), source), space)
             if influence == 1.0:
-                return constrained_frame
-            free_frame, constrained_frame = (
-                frame_in(self.world, frame),
-                frame_in(self.world, constrained_frame),
-            )
-            return frame_in(
-                inverse(self.world), influenced(free_frame, constrained_frame, influence)
-            )
+                return result
+            free, result = frame_in(self.world, frame), frame_in(self.world, result)
+            return frame_in(inverse(self.world), influenced(free, result, influence))
         except ValueError:
             return frame
 
@@ -469,15 +462,13 @@ class ConstrainedPose:
         return ConstraintSpaces(target.bone, target.rest, parent, self.world).seen(frame, space)
 
 
-def influenced(free_frame: Frame, constrained_frame: Frame, influence: float) -> Frame:
+def influenced(free: Frame, result: Frame, influence: float) -> Frame:
     """Blend a constraint's effect by its influence, in world space.
 
     Raises:
         ValueError: If a frame has zero scale.
     """
-    return (
-        constrained_frame if influence == 1.0 else mixed(free_frame, constrained_frame, influence)
-    )
+    return result if influence == 1.0 else mixed(free, result, influence)
 
 
 def _clamped_around(angle: float, least: float, most: float) -> float:

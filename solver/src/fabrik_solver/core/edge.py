@@ -37,10 +37,10 @@ def close(joints: list[Joint], target: Vec, tolerance: float, most: float = 1.0)
     continuity.
     """
     tip = joints[-1].at()
-    missed = length(sub(tip, target))
-    if missed <= tolerance:
+    gap = length(sub(tip, target))
+    if gap <= tolerance:
         return
-    fraction = most * min(1.0, (missed - tolerance) / max(tolerance, 1e-12))
+    fraction = most * min(1.0, (gap - tolerance) / max(tolerance, 1e-12))
     span = length(tip)
     wanted_span = span + fraction * (length(target) - span)
     lengths = sizes_of(joints)

@@ -30,7 +30,7 @@ def fabrik(joints: list[Joint], target: Vec) -> None:
 
 
 def backward(joints: list[Joint], target: Vec) -> None:
-    """Put the tip on the target and drag the others, including the root, behind it."""
+    """Put the tip on the target and drag the others behind it at their lengths, root included."""
     joints[-1].move(target)
     x, y, z = target
     dx, dy, dz, distance = 1.0, 0.0, 0.0, 1.0

@@ -55,10 +55,8 @@ def inverse(frame: Frame) -> Frame:
     volume = dot(x, yz)
     if not abs(volume) > 1e-30:
         raise ValueError("a frame scaled to zero cannot be undone")
-    inverse_volume = 1.0 / volume
-    rows = mat_from_columns(
-        scaled(yz, inverse_volume), scaled(zx, inverse_volume), scaled(xy, inverse_volume)
-    )
+    factor = 1.0 / volume
+    rows = mat_from_columns(scaled(yz, factor), scaled(zx, factor), scaled(xy, factor))
     axes = mat_transposed(rows)
     return axes, mat_apply(axes, sub(ORIGIN, frame[1]))
 

@@ -91,7 +91,7 @@ def held_channels(
         parent: The frame of its parent, in armature space.
         to_armature: From world to armature space.
         space: The frame, in world space.
-        earlier: Another frame, from which it blends to that.
+        earlier: The frame to blend from.
         factor: The blend factor; at 1 `earlier` is unused.
         carried: The frame of a held child of the bone, in the bone's space, without scale. The bone
             doesn't inherit the frame's scale and shear, which would move the child.

@@ -75,7 +75,7 @@ class Instant:
 
 @final
 class ChainInstant(Instant):
-    """A chain at one frame; see `pose_chain` for the arguments."""
+    """A chain at a frame; see `pose_chain` for the arguments."""
 
     __slots__ = (
         "_chain",

@@ -22,7 +22,7 @@ def land(joints: list[Joint], target: Vec, near_enough: float, most: int) -> int
 
     Each step pulls all bones in the same direction, as a load on the tip would (see
     `_pulled_along`). To first order a pull moves the tip by Σ l (1 − d dᵀ), a 3 × 3 matrix for
-    bones of length l and direction d, so a step is O(bones). It is Newton's method with the
+    bones of length l and direction d. A step is O(bones). It is Newton's method with the
     pseudoinverse, where J Jᵀ is that matrix. Of all motions that close the gap it has the least
     squared angles, weighted by length. It doesn't choose a joint, plane or branch, so the solution
     is as smooth as its input. Planar chains stay planar.
@@ -52,7 +52,7 @@ def _missed(tip: Vec, target: Vec) -> float:
 def _pull_to(target: Vec, shape: Shape) -> Vec:
     """Return the pull that brings the tip nearer to the target, zero if it is undetermined.
 
-    The tip t is compared with the target as t / √(1 − t²), in which a pull is nearly linear, or
+    The tip t is compared with the target as t / √(1 − t²), in which a pull is nearly linear. It is
     exactly linear if all bones make the same angle with it. The plain gap would behave like a
     square root at the edge of reach, where Newton's method is slow.
     """

@@ -48,7 +48,8 @@ ALL_STEPS: Final = 100
 """
 
 KEPT: Final = 1e-12
-"""The tolerance of the half angle's cosine for a rotation to be within its limit."""
+"""A rotation is within its limit if the cosine of half the angle to the nearest allowed rotation is
+this near to 1."""
 
 ROUNDS: Final = 6
 """The most active-set rounds per iteration."""
@@ -308,14 +309,14 @@ class Linkage:
             bone.axes, post_scale = bone.joint_axes(axes)
             bone.head = head
             bone.posed = turned_axes(bone.axes, bone.rotation, bone.scale, post_scale)
-        missed = 0.0
+        gap_square = 0.0
         for effector in self.effectors:
             bone = self.bones[effector.bone]
             effector.place = add(bone.head, mat_apply(bone.posed, effector.point))
             gap = scaled(sub(effector.target, effector.place), effector.pull)
             effector.gap = gap
-            missed += dot(gap, gap)
-        return sqrt(missed)
+            gap_square += dot(gap, gap)
+        return sqrt(gap_square)
 
     def turn(self, rotations: Sequence[Quat]) -> None:
         """Set the rotations of the joints."""
@@ -401,10 +402,10 @@ def solve_with_limits(
             else:
                 rotation = bone.limit.inside(spread(start, i))
             bone.rotation = bone.allowed(slerp(bone.joint, rotation, bone.compliance))
-        missed, used = _minimize(linkage, near_enough, STEPS, GAIN)
+        residual, used = _minimize(linkage, near_enough, STEPS, GAIN)
         steps += used
-        if not best or missed < least:
-            least = missed
+        if not best or residual < least:
+            least = residual
             best, best_root = linkage.rotations(), linkage.root
         start += 1
     linkage.root = best_root
@@ -467,9 +468,9 @@ def pointed(
 ) -> Quat:
     """Return the rotation that points a bone in a direction, as far as its limit allows.
 
-    A bone that carries a hinge is twisted so that the hinge can bend to the side of the solved
-    joints. A hinge that can't be twisted this way keeps the FK pose, because the solved positions
-    don't depend on its axis.
+    A bone carrying a hinge is twisted so that the hinge can bend to the side of the solved joints.
+    A hinge that can't be twisted this way keeps the FK pose, because the solved positions don't
+    depend on its axis.
 
     Args:
         bones: All bones.
@@ -499,20 +500,16 @@ def swung(bone: ConstrainedBone, inherited: Mat3, direction: Vec, turn: Quat) ->
 
 
 def _twisted(
-    rotation: Quat,
-    child_direction: Vec,
-    bone: ConstrainedBone,
-    child: ConstrainedBone,
-    hinge: Hinge,
+    rotation: Quat, aim: Vec, bone: ConstrainedBone, child: ConstrainedBone, hinge: Hinge
 ) -> Quat:
     """Return the rotation, twisted so that the child's hinge can point it in a direction.
 
-    Twist preserves the component of the child's direction along the bone. So the hinge's angle is
-    one of the two that give that component, and the twist does the rest.
+    Twist preserves the component of the child's direction along the bone. So the hinge has one of
+    the two angles with that component, and the twist does the rest.
     """
     along = unit(bone.arm)
     arm = unit(child.arm)
-    wanted = unit(rotate(quat_inverse(rotation), child_direction))
+    wanted = unit(rotate(quat_inverse(rotation), aim))
     if along is None or arm is None or wanted is None:
         return rotation
     child_rest = child.bone.rest
@@ -554,27 +551,27 @@ def _minimize(
     Returns:
         The residual, and the number of iterations.
     """
-    missed = linkage.place()
+    residual = linkage.place()
     for effector in linkage.effectors:
         effector.force = ORIGIN
     unit_damping = linkage.reach * linkage.reach
     damping = 1e-3
     steps = 0
-    while steps < most and missed > near_enough:
+    while steps < most and residual > near_enough:
         steps += 1
-        expected = missed - _step(linkage, damping * unit_damping)
-        if expected < least_gain * missed:
+        expected = residual - _step(linkage, damping * unit_damping)
+        if expected < least_gain * residual:
             break
         _swap(linkage)
         tried_residual = linkage.place()
-        is_good = missed - tried_residual > 0.25 * expected
-        if tried_residual < missed:
-            missed = tried_residual
+        is_good = residual - tried_residual > 0.25 * expected
+        if tried_residual < residual:
+            residual = tried_residual
         else:
             _swap(linkage)
             linkage.place()
         damping = max(damping * 0.2, 1e-9) if is_good else damping * 6.0
-    return missed, steps
+    return residual, steps
 
 
 def _swap(linkage: Linkage) -> None:

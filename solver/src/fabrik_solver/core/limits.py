@@ -43,7 +43,7 @@ ALONG: Final = 0.999
 
 
 class Limit:
-    """The rotations that one joint allows."""
+    """The rotations that a joint allows."""
 
     def nearest(self, rotation: Quat) -> Quat:
         """Return the allowed rotation nearest to a unit quaternion, or an allowed one near it."""

@@ -60,9 +60,8 @@ class LockedAngles(Limit):
     def nearest(self, rotation: Quat) -> Quat:
         """Return the rotation with the nearest free angles, each in turn with the others fixed.
 
-        Between the rotations before and after a free angle, the nearest is the twist of the
-        remainder about its axis. With at most two free angles, this is the power iteration for the
-        greatest singular value.
+        A free angle is the twist, about its axis, of the rotation without the other two angles.
+        With at most two free angles, this is the power iteration for the greatest singular value.
         """
         first, second, _ = self.order
         x, y, z = self.angles
@@ -104,10 +103,10 @@ class LockedAngles(Limit):
 
     def inside(self, unit_point: Vec) -> Quat:
         """Return the rotation with free angles from −π to π."""
-        shares = [*unit_point]
+        coordinates = [*unit_point]
         turns: list[Quat] = []
         for i, angle in enumerate(self.angles):
-            turned = angle if self.locked[i] else pi * (2.0 * shares[i] - 1.0)
+            turned = angle if self.locked[i] else pi * (2.0 * coordinates[i] - 1.0)
             turns.append(quat_about(AXES[i], turned))
         return self._product(turns)
 
@@ -136,17 +135,17 @@ class LockedNumbers(Limit):
 
     def nearest(self, rotation: Quat) -> Quat:
         """Return the quaternion with the locked numbers, and the others scaled to unit length."""
-        numbers, locked_numbers = [*quat_compatible(rotation, self.rotation)], [*self.rotation]
+        numbers, stored = [*quat_compatible(rotation, self.rotation)], [*self.rotation]
         free_square = square = 0.0
         for i, is_locked in enumerate(self.locked):
             if not is_locked:
-                free_square += locked_numbers[i] * locked_numbers[i]
+                free_square += stored[i] * stored[i]
                 square += numbers[i] * numbers[i]
         if square == 0.0:
             return self.rotation
         factor = sqrt(free_square / square)
         w, x, y, z = [
-            locked_numbers[i] if is_locked else factor * numbers[i]
+            stored[i] if is_locked else factor * numbers[i]
             for i, is_locked in enumerate(self.locked)
         ]
         return (w, x, y, z)

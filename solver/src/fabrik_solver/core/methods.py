@@ -1,7 +1,7 @@
 """The methods that bring the tip of a chain to a target.
 
-Each method is a row of `METHODS`. Other code, the interface included, asks the row for its
-properties instead of comparing names.
+Each method is a row of `METHODS`. Other code, the interface included, reads the row and never
+compares names.
 """
 
 from collections.abc import Callable
@@ -28,12 +28,11 @@ swung toward the target (0 to 1); the iteration limit; the tolerance (see `solve
 """
 
 PRECISE: Final = 1e-12
-"""The residual, in chain lengths, below which a closed form isn't evaluated again."""
+"""The residual, in chain lengths, at which a closed form needn't be evaluated."""
 
 SHAPING: Final = 2
 SHORT_SHAPING: Final = 3
-"""The iterations that shape a chain before landing, and those for chains with fewer than `SHORT`
-bones.
+"""The iterations that shape a chain, and those for chains with fewer than `SHORT` bones.
 
 With more iterations, the landed chain moves more like a converged one.
 """
@@ -74,7 +73,7 @@ def _shaped_and_landed(
         # The forward pass of the last iteration is the first pass of landing.
         backward(joints, target)
     steps = land(joints, target, near_enough, iterations - used)
-    # Some chains can hardly fold any further and don't land. Does nothing after a landing.
+    # Does nothing after a successful landing: some chains can hardly fold any further.
     close(joints, target, near_enough)
     return used + steps
 
@@ -131,12 +130,10 @@ def _converged(
     return used
 
 
-def _iterate(
-    joints: list[Joint], target: Vec, step: Step, max_iterations: int, near_enough: float
-) -> int:
+def _iterate(joints: list[Joint], target: Vec, step: Step, most: int, near_enough: float) -> int:
     """Iterate until the tip is near enough; return the number of iterations."""
     used = 0
-    while used < max_iterations and length(sub(joints[-1].at(), target)) > near_enough:
+    while used < most and length(sub(joints[-1].at(), target)) > near_enough:
         step(joints, target)
         used += 1
     return used

@@ -59,9 +59,9 @@ def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance
     rounds = 0
     while True:
         solution = solve_segments(aimed, rigid, goal, solver, iterations, SOLVED * tolerance)
-        numbers, size, tip, missed = _swung(chain, solution)
+        numbers, size, tip, gap = _swung(chain, solution)
         rounds += 1
-        if missed <= (1.0 - SOLVED) * tolerance * size or rounds == UNEVEN_ROUNDS:
+        if gap <= (1.0 - SOLVED) * tolerance * size or rounds == UNEVEN_ROUNDS:
             break
         relaxation = min(1.0, WHOLE_ROUNDS / rounds)
         changes = zip(aimed.bone_lengths(), _lengths(chain, numbers), strict=True)
@@ -94,7 +94,7 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     else:
         followed = follow(constrained, joints, parent, solution.turn)
         starts = [followed, solved, begun, [QUAT_IDENTITY] * len(constrained)]
-    missed, steps = solve_with_limits(
+    residual, steps = solve_with_limits(
         linkage, starts, near_enough, tolerance * size, not chain.is_started
     )
     first, goal = constrained[0], posture.goal
@@ -102,18 +102,17 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     is_free = len(constrained) > 1 and first.limit is None and first.stiffness == 0.0
     if is_free and not chain.is_started and goal.pole is not None and not goal.is_hint:
         facing = _facing_pole(posture, chain, linkage, linkage.rotations())
-        missed, landing_steps = land_from(
-            linkage, facing, near_enough
-        )  # No steps unless scale is uneven.
-        steps += landing_steps
+        # No steps unless scale is uneven.
+        residual, landings = land_from(linkage, facing, near_enough)
+        steps += landings
     pairs = zip(linkage.channels(), chain.rotations, strict=True)
     rotations = [quat_compatible(rotation, fk_rotation) for rotation, fk_rotation in pairs]
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
     state: State = "OUT_OF_REACH"  # With softness, even on its aim.
-    if missed > tolerance * size and solution.in_reach:
+    if residual > tolerance * size and solution.in_reach:
         state = "LIMITED"
-    missed = distance_to(tip, posture.goal.target)
-    if missed <= tolerance * size:
+    residual = distance_to(tip, posture.goal.target)
+    if residual <= tolerance * size:
         state = "REACHED"
     numbers = [number for rotation in rotations for number in rotation]
     limited_solution = Solution(
@@ -121,7 +120,7 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
         solution.moved,
         state,
         solution.in_reach,
-        missed,
+        residual,
         solution.iterations_used + steps,
         solution.aim,
         solution.turn,

@@ -1,7 +1,7 @@
 """Chains with joints that can't bend, for instance where a bone is split to twist.
 
 The bones between two bending joints form a rigid segment. An arm of upper arm, forearm and twist
-bone is therefore solved as a limb of two bones, and not as an arc that limits break afterwards.
+bone is solved as a limb of two bones, not as an arc that limits break afterwards.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from .solve import solve
 from .vectors import Vec, add, dot, quat_between, rotate, scaled, sub, unit
 
 ALONG: Final = cos(radians(3.0))
-"""The cosine of the angle up to which a hinge axis is along its bone, so that it only twists it."""
+"""The cosine of the angle between hinge and bone up to which the hinge only twists the bone."""
 
 
 def rigid_joints(limits: Sequence[Limit | None], arms: Sequence[Vec]) -> list[int]:
@@ -65,20 +65,20 @@ def solve_segments(
         ValueError: As `solve`.
     """
     count = len(chain.joints)
-    bending_joints = [i for i in range(count) if i not in rigid]
-    if len(bending_joints) == count or chain.scale == 0.0 or len(chain.joints[0]) == 2:
+    bending = [i for i in range(count) if i not in rigid]
+    if len(bending) == count or chain.scale == 0.0 or len(chain.joints[0]) == 2:
         return solve(chain, goal, solver, iterations, tolerance)
-    joints = tuple([chain.joints[i] for i in bending_joints])
-    folds = tuple([chain.folds[i - 1] for i in bending_joints[1:-1]]) if chain.folds else ()
-    whole = Chain(joints, chain.bend, _lengths(chain, bending_joints), chain.is_sure, folds)
+    joints = tuple([chain.joints[i] for i in bending])
+    folds = tuple([chain.folds[i - 1] for i in bending[1:-1]]) if chain.folds else ()
+    whole = Chain(joints, chain.bend, _lengths(chain, bending), chain.is_sure, folds)
     if whole.scale == 0.0:
         return solve(chain, goal, solver, iterations, tolerance)
-    name = exact_for(solver, len(bending_joints) - 1)
+    name = exact_for(solver, len(bending) - 1)
     solution = solve(whole, goal, name, iterations, tolerance)
     ratio = whole.scale / chain.scale
     moved = [chain.start[0]]
-    for number in range(1, len(bending_joints)):
-        first, last = bending_joints[number - 1], bending_joints[number]
+    for number in range(1, len(bending)):
+        first, last = bending[number - 1], bending[number]
         start = scaled(solution.moved[number - 1].at(), ratio)
         end = scaled(solution.moved[number].at(), ratio)
         posed = chain.start[first].at()
@@ -103,13 +103,8 @@ def solve_segments(
     )
 
 
-def _lengths(chain: Chain, bending_joints: Sequence[int]) -> tuple[float, ...] | None:
+def _lengths(chain: Chain, joints: Sequence[int]) -> tuple[float, ...] | None:
     """Return the segment lengths, or None if they are the joints' distances."""
     if chain.lengths is None:
         return None
-    return tuple(
-        [
-            sum([*chain.lengths[bending_joints[i - 1] : bending_joints[i]]])
-            for i in range(1, len(bending_joints))
-        ]
-    )
+    return tuple([sum([*chain.lengths[joints[i - 1] : joints[i]]]) for i in range(1, len(joints))])

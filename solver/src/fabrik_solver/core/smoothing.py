@@ -56,7 +56,7 @@ def _unevenness(path: list[Candidate], at: int) -> float:
 def _blend(
     instants: Sequence[Instant], path: list[Candidate], at: int, first: int, last: int
 ) -> list[Candidate]:
-    """Return the path with both tracks continued beyond a change and crossfaded."""
+    """Return the path with both tracks extended past a change and crossfaded."""
     first_track: dict[int, Candidate] = {}
     second_track: dict[int, Candidate] = {}
     for i in range(first, at + 1):
@@ -99,8 +99,8 @@ def smooth(instants: Sequence[Instant], path: list[Candidate]) -> None:
         least = min(least, most)
         if idle > PATIENCE:
             return
-        bar = ROUGH * most
-        frames = [i for i in range(1, count - 1) if max(changes[i - 1 : i + 2]) > bar]
+        threshold = ROUGH * most
+        frames = [i for i in range(1, count - 1) if max(changes[i - 1 : i + 2]) > threshold]
         if number % 2:
             frames.reverse()
         has_changed = False

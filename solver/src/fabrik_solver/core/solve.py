@@ -44,18 +44,15 @@ from .vectors import (
 )
 
 KEPT: Final = 3e-3
-"""The distance from tip to target, in chain lengths, at which a chain bent slightly backward is
-flipped forward. A target at the tip leaves the pose unchanged."""
+"""The distance from tip to target, in chain lengths, at which a chain bent slightly backward bends
+forward. A target at the tip leaves the pose unchanged."""
 
 LIFTS: Final = 4
 """The most steps from the plane of a flat chain onto a target slightly off it."""
 
 FACED: Final = 0.3
-"""How far a limb at least faces its pole, relative to its distance beside the pole's plane.
-
-It applies while the pose passes behind the line from root to tip, so that the limb turns there
-without a kink.
-"""
+"""How far a limb at least faces its pole, relative to its distance beside the pole's plane. It
+applies where the pose passes behind the line from root to tip, to turn there without a kink."""
 
 FACED_STRAIGHT: Final = 1.2
 """`FACED` for a nearly straight limb, up to `CLEAR`. Its joints pass the line by millimetres, which
@@ -154,9 +151,8 @@ def _in_plane(
 ) -> tuple[list[Joint], Vec, Vec, Vec | None]:
     """Return a chain's joints, the normal of its plane, the target and the pole.
 
-    Points that only rounding puts off the plane are moved exactly into it. Rounding would grow with
-    iterations and decide which way the chain swings around to a target behind it. A chain already
-    on its target isn't flattened.
+    Points off the plane by rounding only are moved into it. Rounding would grow with iterations and
+    decide how the chain swings around to a target behind it. A chain on its target isn't flattened.
     """
     start, normal = chain.flat_start(pole)
     if length(sub(chain.start[-1].at(), target)) <= PRECISE:
@@ -167,7 +163,7 @@ def _in_plane(
 
 
 def _facing(chain: Chain, bend: Vec, normal: Vec) -> Vec:
-    """Return the side that defines the plane in which a chain swings to a target behind it.
+    """Return the side defining the plane in which a chain swings to a target behind it.
 
     Bends to both sides may cancel out and define no plane; a flat chain still has one.
     """
@@ -189,18 +185,15 @@ def _bend_to_side(
     With a soft pole, the limb turns at least by the fraction ``least``.
     """
     if keep < 1.0:
-        moved = length(sub(target, joints[-1].at()))
+        gap = length(sub(target, joints[-1].at()))
         # The bend grows with the root of the tip's distance from full reach.
         blend_distance = near_enough + KEPT * keep * keep
-        nearness = (moved / blend_distance) ** 2
-        bow(joints, axis, max(keep, 1.0 - nearness), target, side, chain.folds)
+        departure = (gap / blend_distance) ** 2
+        bow(joints, axis, max(keep, 1.0 - departure), target, side, chain.folds)
     new_bend = 0.0
     if chain.is_known:
-        posed_span, target_span = (
-            length(joints[-1].at()) / chain.outer,
-            length(target) / chain.outer,
-        )
-        new_bend = newness(posed_span, target_span)
+        span, target_span = length(joints[-1].at()) / chain.outer, length(target) / chain.outer
+        new_bend = newness(span, target_span)
     if least > 0.0 or new_bend > 0.0:
         bend, _ = chain.own_bend(joints, axis)
         # A fraction of the angle would jump where a knee passes its line opposite to the pole.
@@ -246,12 +239,10 @@ def _hinted(
         return side
     bend, _ = chain.own_bend(joints, axis)
     ahead = side_of((pole, side), axis)
-    posed_span = length(joints[-1].at())
+    span = length(joints[-1].at())
     # How much farther from the axis the bent joints are, for bones of equal length.
-    more = sqrt(
-        max(0.0, chain.outer**2 - target_span**2) / max(1e-12, chain.outer**2 - posed_span**2)
-    )
-    aside = scaled(sub(bend, scaled(ahead, dot(bend, ahead))), 1.0 / max(1.0, more))
+    ratio = sqrt(max(0.0, chain.outer**2 - target_span**2) / max(1e-12, chain.outer**2 - span**2))
+    aside = scaled(sub(bend, scaled(ahead, dot(bend, ahead))), 1.0 / max(1.0, ratio))
     apex_height = 0.5 * sqrt(max(0.0, chain.outer**2 - target_span**2))
     faced = FACED_STRAIGHT + (FACED - FACED_STRAIGHT) * eased(apex_height / CLEAR)
     forward = sqrt(max(0.0, 1.0 - dot(aside, aside)) + faced * faced)
@@ -293,8 +284,7 @@ def _softened(target: Vec, outer: float, softness: float) -> Vec:
     """Soft IK: return the target, or a point before it; full length is only reached at infinity.
 
     Near full reach, the bend changes with the square root of the remaining distance, so the elbow
-    would snap. Within the soft range the distance follows 1 − e^−x, with a matching slope at its
-    start.
+    would snap. Within the soft range the distance follows 1 − e^−x, with the same initial slope.
     """
     distance = length(target)
     start = outer * (1.0 - softness)

@@ -152,7 +152,7 @@ def _stretched(
             size_ratio = min(1.0, size_ratio)
         aim = _moved(goal, chain.root, size_ratio)
         solution = solve(aimed, aim, solver, iterations, SOLVED * tolerance)
-        posture, lengths, missed = _grown(chain, solution, goal, frames, factor, stretch)
+        posture, lengths, gap = _grown(chain, solution, goal, frames, factor, stretch)
         size, scales = sum(lengths) / fk_size, posture.scales
         if chain.constrained:
             longer = chain.with_scales(scales)
@@ -160,7 +160,7 @@ def _stretched(
             # With larger bones, limits may cause another error.
             wanted = max(wanted, size * _lack(posture, longer, goal, tolerance))
         following, size_then = _next((factor, size), previous, wanted, stretch.most)
-        is_as_expected = max(missed / fk_size, abs(size - expected)) <= EXACT * size
+        is_as_expected = max(gap / fk_size, abs(size - expected)) <= EXACT * size
         if following == factor and is_as_expected:
             break
         if following != factor:

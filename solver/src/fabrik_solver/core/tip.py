@@ -232,15 +232,15 @@ def _oriented(
             secant.learn(step, sub(change, previous_change))
         step = secant.step(change, size)
         lever = add(lever, step)
-    missed = distance_to(tip_position, goal.target)
+    residual = distance_to(tip_position, goal.target)
     if length(change) > tolerance * size:
         gap, settled = _settled(grown, hand, rotations, goal.target, tolerance * size)
-        if gap < missed:
-            rotations, missed = settled, gap
+        if gap < residual:
+            rotations, residual = settled, gap
             last = chain_frames(grown, rotations)[-1]
             tip_position = _place(grown, hand, last, rotations[-1])
             orientation_error = quat_angle(rotations[-1], _wanted(hand, last[0], tip))
-    reached = missed <= (1.0 + 1e-9) * tolerance * size
+    reached = residual <= (1.0 + 1e-9) * tolerance * size
     state: State = "REACHED" if reached else posture.state
     if not reached and state == "REACHED":
         state = "OUT_OF_REACH" if hand.limit is None and hand.compliance == 1.0 else "LIMITED"
@@ -392,5 +392,5 @@ def _settled(
     effector = Effector(len(bones) - 1, hand.arm, in_space(target))
     linkage = Linkage(bones, [effector], limb.parent[0], limb.root)
     starts = [linkage.of_joints(rotations)]
-    missed, _ = solve_with_limits(linkage, starts, min(near, EXACT), near)
-    return missed, linkage.channels()
+    residual, _ = solve_with_limits(linkage, starts, min(near, EXACT), near)
+    return residual, linkage.channels()

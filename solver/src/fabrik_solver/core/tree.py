@@ -147,8 +147,8 @@ def shape(linkage: Linkage, bends: list[Vec], iterations: int, tolerance: float)
         tolerance: The gap, relative to the linkage's reach, above which straight branches bend.
     """
     nodes, inner = _nodes(linkage)
-    missed = max([length(sub(e.target, e.place)) for e in linkage.effectors])
-    urge = min(1.0, missed / (tolerance * linkage.reach))
+    gap = max([length(sub(e.target, e.place)) for e in linkage.effectors])
+    urge = min(1.0, gap / (tolerance * linkage.reach))
     for number in range(len(linkage.effectors)):
         _bow_branch(nodes, linkage, inner, number, bends[number], urge)
     carriers = [node for i, node in enumerate(nodes) if node.ends and i not in inner]
@@ -238,7 +238,7 @@ def _measure(node: Node, reach: float) -> None:
 def _bow_branch(
     nodes: list[Node], linkage: Linkage, inner: set[int], number: int, bend: Vec, urge: float
 ) -> None:
-    """Bend the bones that lead only to an effector, if they are straight (see `bow`).
+    """Bend the bones that lead to a single effector, if they are straight (see `bow`).
 
     They bend as soon as anything has to move, even if their own effector doesn't: a push along a
     straight branch's axis can't bend it.
