@@ -69,8 +69,7 @@ NEAR_AXIS: Final = 0.1
 """The sine of the angle between pole and axis below which the pole loses weight."""
 
 FLAT: Final = 2e-5
-"""The distance of joints from a plane below which a chain is treated as flat but posed inexactly.
-"""
+"""The distance of joints from a plane up to which a chain is flat, but posed inexactly."""
 
 IN_PLANE: Final = 1e-5
 """The distance from a flat chain's plane up to which rounding may have moved a target."""
@@ -417,9 +416,8 @@ def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float)
     fades to 0. The chain then keeps its plane instead of flipping.
 
     No rule is continuous everywhere (it would retract a disc onto its rim). This rule jumps where
-    the faded weight is one half and the pole is behind. While the weight fades, though, the chain
-    aims past the pole, so a limb moving in its own plane goes round. Only an exactly flat chain
-    flips.
+    the faded weight is one half and the pole is behind. As the weight fades, the chain aims past
+    the pole, so a limb moving in its plane goes round. Only an exactly flat chain flips.
 
     Args:
         pole: The pole.

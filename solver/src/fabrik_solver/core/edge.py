@@ -66,8 +66,7 @@ def longest_of(joints: list[Joint]) -> int:
 def _unbend(joints: list[Joint], span: float) -> None:
     """Rotate the bones toward the straight or the folded pose until the chain has the span."""
     axis = axis_of(joints)
-    # The bone that points along the axis in the folded pose; -1 for the straight pose, where all
-    # do.
+    # The bone along the axis in the folded pose; -1 for the straight pose, where all are.
     longest = -1 if span > length(joints[-1].at()) else longest_of(joints)
     for i in range(len(joints) - 1):
         joint, next_joint = joints[i], joints[i + 1]

@@ -25,8 +25,7 @@ from .vectors import (
 )
 
 STRAIGHT: Final = 1e-9
-"""The half angle, in radians, below which the rotation axis is lost in rounding and the path is a
-straight line."""
+"""The half angle, in radians, below which rounding hides the rotation axis: the path is a line."""
 
 
 def rigid(frame: Frame) -> Frame:

@@ -44,12 +44,10 @@ STEPS: Final = 30
 """The iteration limit from one start."""
 
 ALL_STEPS: Final = 100
-"""The total iterations after which other starts aren't tried, and the limit for refining the best.
-"""
+"""The total iterations after which no further starts are tried, and the limit for refinement."""
 
 KEPT: Final = 1e-12
-"""A rotation is within its limit if the cosine of half the angle to the nearest allowed rotation is
-this near to 1."""
+"""How near to 1 the half angle's cosine to the nearest allowed rotation is within a limit."""
 
 ROUNDS: Final = 6
 """The most active-set rounds per iteration."""

@@ -53,8 +53,7 @@ class Limit:
         """Return the outward normals of the limit at a rotation on its boundary.
 
         Each is the normalized gradient of an angle at the end of its range. A further rotation
-        vector, in the rotation's axes, leaves the limit if its component along the normal is
-        positive.
+        vector, in the rotation's axes, leaves the limit if its component along it is positive.
         """
         return []
 

@@ -135,17 +135,17 @@ class LockedNumbers(Limit):
 
     def nearest(self, rotation: Quat) -> Quat:
         """Return the quaternion with the locked numbers, and the others scaled to unit length."""
-        numbers, stored = [*quat_compatible(rotation, self.rotation)], [*self.rotation]
+        numbers, fixed = [*quat_compatible(rotation, self.rotation)], [*self.rotation]
         free_square = square = 0.0
         for i, is_locked in enumerate(self.locked):
             if not is_locked:
-                free_square += stored[i] * stored[i]
+                free_square += fixed[i] * fixed[i]
                 square += numbers[i] * numbers[i]
         if square == 0.0:
             return self.rotation
         factor = sqrt(free_square / square)
         w, x, y, z = [
-            stored[i] if is_locked else factor * numbers[i]
+            fixed[i] if is_locked else factor * numbers[i]
             for i, is_locked in enumerate(self.locked)
         ]
         return (w, x, y, z)

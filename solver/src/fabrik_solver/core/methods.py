@@ -1,7 +1,6 @@
 """The methods that bring the tip of a chain to a target.
 
-Each method is a row of `METHODS`. Other code, the interface included, reads the row and never
-compares names.
+Each method is a row of `METHODS`. Other code reads the row and never compares names.
 """
 
 from collections.abc import Callable

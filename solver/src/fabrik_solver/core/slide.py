@@ -12,8 +12,7 @@ ROUNDING: Final = 1e-15
 """The rounding error of the distance from a slab, relative to the displacement."""
 
 AT_EDGE: Final = 1e-9
-"""The distance from a slab's boundary within which a point is on it, relative to the body's reach.
-"""
+"""The distance within which a point is on a slab's boundary, relative to the body's reach."""
 
 Slab = tuple[Vec, float, float]
 """A unit vector, and the minimum and maximum component of a displacement along it."""

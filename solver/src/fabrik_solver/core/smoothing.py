@@ -14,8 +14,7 @@ PASSES: Final = 40
 """The most smoothing passes."""
 
 GAIN: Final = 0.98
-"""A pass is progress if it brings the largest second difference below this fraction of the least.
-"""
+"""A pass is progress if it brings the largest second difference below this part of the least."""
 
 PATIENCE: Final = 4
 """The number of passes without progress after which smoothing ends."""

@@ -102,8 +102,7 @@ def is_on_target(joints: Sequence[Vec], target: Point, tolerance: float, roundin
         joints: The joints, root first.
         target: The target, in the same space.
         tolerance: The tolerance, relative to the chain's length.
-        rounding: The error of each rotation, which moves the tip in proportion to its distance from
-            the bone's head.
+        rounding: The error of each rotation: it moves the tip by its product with the lever arm.
     """
     tip = joints[-1]
     size = levers = 0.0
