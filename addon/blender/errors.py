@@ -21,7 +21,7 @@ class ChoiceError(ProblemError):
     """An error that disappears with another value of an option.
 
     Attributes:
-        choice: Option values that would solve it, by name; any of them suffices.
+        choice: Values of options that would solve it, by name. Other values may solve it too.
     """
 
     def __init__(self, template: str, choice: Mapping[str, object], /, **values: object) -> None:
