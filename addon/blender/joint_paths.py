@@ -17,18 +17,13 @@ SAME_PLACE: Final = 0.05
 """The largest distance of coincident joints, as a fraction of the length of the last bone."""
 
 MOST: Final = 0.75
-"""The fraction of a clip's frames at which the joints must coincide, within twice `SAME_PLACE`.
-
-At half of the frames they must be within `SAME_PLACE`; farther apart where keys were left out. The
-foot may also be farther away in the bone's direction: where a target was out of reach of baked IK,
-the leg ended short of its foot.
-"""
+"""The fraction of a clip's frames at which joints must be within twice `SAME_PLACE`, as keys may be
+missing. At half of the frames they must be within `SAME_PLACE`. The foot may be farther away in the
+bone's direction: where baked IK couldn't reach its target, the leg ended short of the foot."""
 
 STAYS: Final = 0.25
-"""The largest distance of the joints, as a fraction of how far the limb moves its end.
-
-Where nothing moves much, many joints stay near each other.
-"""
+"""The largest distance of the joints, as a fraction of how far the limb moves its end: where little
+moves, many joints stay near each other."""
 
 LENGTHS: Final = (0.3, 3.0)
 """The minimum and maximum length of the last bone, as fractions of the length of its parent."""
@@ -62,8 +57,8 @@ class JointPaths:
     ) -> Iterator[tuple[bpy.types.Bone, float, Vector]]:
         """Yield the bones whose head is at the end of a limb's last bone.
 
-        Each comes with its distance from there in the clip, as a fraction of its motion, and with
-        the position in the last bone's rest space.
+        Of each: its distance from there in the clip, as a fraction of the end's motion, and its
+        joint in the last bone's rest space.
 
         Args:
             last: The last bone.

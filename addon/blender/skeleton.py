@@ -130,12 +130,9 @@ class Skeleton:
             few = [(i, bones[self.names[i]]) for i in rows.bones] if rows else enumerate(bones)
             view, readers, writers = memoryview(buffer), {}, {}
             for i, bone in few:
-                values, bone_property = (
-                    view[i * size : (i + 1) * size],
-                    bone.path_resolve(channel, False),
-                )
-                readers[i] = partial(bone_property.foreach_get, values)
-                writers[i] = partial(bone_property.foreach_set, values)
+                values, prop = view[i * size : (i + 1) * size], bone.path_resolve(channel, False)
+                readers[i] = partial(prop.foreach_get, values)
+                writers[i] = partial(prop.foreach_set, values)
             column = self._columns[channel, rows] = Column(buffer, readers, writers)
         return column
 
@@ -174,16 +171,9 @@ class Skeleton:
             return self._names_and_rests != _names_and_rests(self.object)
         if not self.has_same_names():
             return True
-        rests = [
-            (i, recorded_state)
-            for i, recorded_state in self._recorded.items()
-            if recorded_state is not None
-        ]
+        rests = [(i, state) for i, state in self._recorded.items() if state is not None]
         return any(
-            [
-                _rest_state(rest_bone(self.object, self.names[i])) != recorded_state
-                for i, recorded_state in rests
-            ]
+            [_rest_state(rest_bone(self.object, self.names[i])) != state for i, state in rests]
         )
 
     def slot(self, kind: int, bone: int) -> int:

@@ -131,20 +131,20 @@ def _move(curves: list[Any], noted_lists: Lists, current_lists: Lists) -> None:
         moved[0][0].id_data.update_tag()
 
 
-def _moved(path: str, noted_lists: Lists, current_lists: Lists) -> Iterator[str]:
+def _moved(path: str, noted: Lists, items: Lists) -> Iterator[str]:
     """Yield the new data path of a property, if it differs."""
     match = ITEM.fullmatch(path)
     if match is None:
         return
     collection, number, name, remainder = match.groups()
-    noted, items = noted_lists.get(collection, []), current_lists.get(collection, [])
+    noted_items, current_items = noted.get(collection, []), items.get(collection, [])
     if number is None:
         item = [bpy.utils.unescape_identifier(name), 0, ""]
-    elif int(number) < len(noted):
-        item = noted[int(number)]
+    elif int(number) < len(noted_items):
+        item = noted_items[int(number)]
     else:
         return
-    item_index = _place(item, noted, items)
+    item_index = _place(item, noted_items, current_items)
     index = f'"{bpy.utils.escape_identifier(item[0])}"' if item_index is None else item_index
     new = f"fabrik.{collection}[{index}]{remainder}"
     if new != path:

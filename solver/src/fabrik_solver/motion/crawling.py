@@ -24,11 +24,8 @@ SYMMETRY: Final = 0.05
 """The largest distance of a foot from the mirror image of its twin, as a fraction of body size."""
 
 FLOOR: Final = 0.15
-"""The largest height of a foot above the lowest foot, as a fraction of the body's height.
-
-It is also the minimum height of a leg's first joint: claws and toes begin lower, feelers end
-higher.
-"""
+"""The largest height of a foot above the lowest foot and the minimum height of a leg's first joint,
+as a fraction of the body's height. Claws and toes begin lower, feelers end higher."""
 
 LEAST: Final = 0.35
 """The minimum length of a leg, as a fraction of the longest leg: jaws are shorter."""
@@ -78,10 +75,7 @@ def _on_floor(
 def _pairs(
     bones: Sequence[RestBone], body: Sequence[int], axis: Vec, size: float
 ) -> list[tuple[LegBones, LegBones]]:
-    """Return the chains of at least two bones that have a mirrored twin, in pairs.
-
-    The mirror plane is perpendicular to the axis.
-    """
+    """Return pairs of mirrored chains of at least two bones. The axis is normal to the mirror."""
     middle = median(dot(bones[i].head, axis) for i in body)
 
     def offset(point: Vec) -> float:
