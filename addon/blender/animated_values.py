@@ -77,7 +77,7 @@ def _get(ob: bpy.types.Object, path: str, index: int) -> Any:
     """Return the value of a property, or of one component of an array property.
 
     Raises:
-        ValueError: If the property does not exist.
+        ValueError: If the property doesn't exist.
     """
     value: Any = ob.path_resolve(path)
     return value[index] if _is_array(value) else value
@@ -87,7 +87,7 @@ def _set(ob: bpy.types.Object, path: str, index: int, value: Any) -> None:
     """Set a property, or one component of an array property, if its value differs.
 
     Raises:
-        ValueError, KeyError, AttributeError: If the property does not exist, or is read-only.
+        ValueError, KeyError, AttributeError: If the property doesn't exist, or is read-only.
     """
     current: Any = ob.path_resolve(path)
     if _is_array(current):

@@ -392,28 +392,30 @@ def mute_flags(items: Any) -> list[bool]:
 
 
 def rewrite(
-    ob: bpy.types.Object, others: Iterable[bpy.types.Object], change: Callable[[Any], None]
+    ob: bpy.types.Object, other_objects: Iterable[bpy.types.Object], change: Callable[[Any], None]
 ) -> None:
     """Edit the drivers of an object, and its F-curves in all its actions.
 
     Args:
         ob: The object, not in the NLA's tweak mode.
-        others: Objects whose F-curves must not change. If they use an action with the same slot, or
-            if it is linked, it is copied first.
+        other_objects: Objects whose F-curves must not change. If they use an action with the same
+            slot, or if it is linked, it is copied first.
         change: Edits a collection of F-curves in place.
     """
     data = ob.animation_data
     if data is None:
         return
     change(data.drivers)
-    rewrite_in(holders(ob), others, change)
+    rewrite_in(holders(ob), other_objects, change)
 
 
 def rewrite_in(
-    action_holders: Iterable[Any], others: Iterable[bpy.types.Object], change: Callable[[Any], None]
+    action_holders: Iterable[Any],
+    other_objects: Iterable[bpy.types.Object],
+    change: Callable[[Any], None],
 ) -> None:
     """Edit the F-curves of some of an object's holders of actions; see `rewrite`."""
-    shared = {_key(holder) for other in others for holder in holders(other)}
+    shared = {_key(holder) for other in other_objects for holder in holders(other)}
     editable_actions: dict[tuple[int, int], Any] = {}
     for holder in action_holders:
         action, key = holder.action, _key(holder)

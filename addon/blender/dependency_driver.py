@@ -6,10 +6,10 @@ reaching for its old position. A driver on a dummy property makes the target a d
 same property of other armatures reads it, so it causes no evaluation of the pose. Each update of a
 target then includes the armature, so updates without our armatures can be ignored.
 
-It must be a custom property. With a driver on another property of an object, Blender 4.5 and later
-writes the values of all its drivers again while other drivers are being evaluated. A driven bone is
-then sometimes a frame late. A custom property also exists when the file is opened without the
-extension; Blender would report an error for a registered property.
+The property must be a custom property. With a driver on another property of an object, Blender 4.5
+and later writes the values of all its drivers again while other drivers are being evaluated. A
+driven bone is then sometimes a frame late. A custom property also exists when the file is opened
+without the extension; Blender would report an error for a registered property.
 """
 
 from __future__ import annotations
@@ -26,10 +26,7 @@ Source = tuple["bpy.types.Object", str]
 """An object and the name of its bone; empty for the object itself."""
 
 Read = tuple["bpy.types.Object", str, str]
-"""An input of the driver: an object, the name of a bone, and the path of a property.
-
-At most one of the two strings isn't empty.
-"""
+"""An input of the driver: an object, and a bone's name, a property's path, or neither."""
 
 
 def declare(armature: bpy.types.Object, reads: Sequence[Read]) -> bool:

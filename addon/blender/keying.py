@@ -155,8 +155,8 @@ def set_span(
         frames: See `set_keys`.
         rows: See `set_keys`.
         guards: The last frame before the range and the first frame after it; may be empty. They get
-            keys. From the first guard to the next key, the curve is constant. With two guards, so
-            it is from the last frame of the range. Without guards, it is smooth.
+            keys. From the first guard to the next key, the curve is constant. With two guards, it
+            is also constant from the last frame of the range. Without guards, it is smooth.
         outside: For components without keys, their values at the guards, by array index.
     """
     path = owner.path_from_id(name)
@@ -189,7 +189,7 @@ def _keys(curve: Any) -> list[Any]:
 
 
 def pin(curve: Any, frame: float, value: float) -> None:
-    """Insert a key such that keys added on one side don't change the curve on the other side."""
+    """Insert a key so that keys added on one side don't change the curve on the other side."""
     keys = _keys(curve)
     earlier = [key for key in keys if key.co[0] < frame - NEAR]
     later = [key for key in keys if key.co[0] > frame + NEAR]

@@ -112,8 +112,8 @@ COMMA = msg(", ")
 
 def enumerated(parts: Sequence[Message]) -> Message:
     """Join messages, at least one, for a sentence: A, B and C."""
-    *others, last = parts
-    return msg("{names} and {last}", names=joined(COMMA, others), last=last) if others else last
+    *leading, last = parts
+    return msg("{names} and {last}", names=joined(COMMA, leading), last=last) if leading else last
 
 
 def channel_name(channel: str) -> Message:

@@ -49,7 +49,7 @@ LOCKED = 1e-5
 
 
 HOLDING: list[Callable[[Point], str | None]] = []
-"""Functions of features that know whether a hold displaces a target from its channels.
+"""Functions of features that check whether a hold displaces a target from its channels.
 
 Each returns None for a target that it never holds. Otherwise it returns why the target's channels
 don't move it, which is empty if they do.

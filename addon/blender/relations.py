@@ -154,8 +154,8 @@ def components(needs: Mapping[AnyNode, Collection[AnyNode]]) -> list[list[AnyNod
         needs: The dependencies of each node. All of them are keys.
     """
     needing: dict[AnyNode, list[AnyNode]] = {node: [] for node in needs}
-    for node, others in needs.items():
-        for other in others:
+    for node, dependencies in needs.items():
+        for other in dependencies:
             needing[other].append(node)
     done: set[AnyNode] = set()
     groups: list[list[AnyNode]] = []
@@ -204,7 +204,7 @@ def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any
 
 
 def possible_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any]:
-    """Return the constraints that have an effect, or may have one because they are animated."""
+    """Return the constraints that have an effect, or may get one because they are animated."""
     return [con for con in owner.constraints if _may(con, "mute") and _may(con, "influence")]
 
 
@@ -238,7 +238,7 @@ def target_point(ob: Any, name: str) -> Point | None:
 def is_predictable(con: Any, on_bone: bool) -> bool:
     """Return whether the effect of a Blender constraint can be computed before Blender does.
 
-    On bones, all `SPACES` are supported. The target's may be other than world if it is a bone.
+    On bones, all `SPACES` are supported. A target that isn't a bone must use world space.
 
     Args:
         con: The constraint.

@@ -192,7 +192,7 @@ class ChannelGroup(NamedTuple):
         return threes.tobytes()
 
     def patched(self, values: bytes, patches: Iterable[tuple[int, float]]) -> bytes:
-        """Return values of this group with replacements, whose flat indices cover all bones."""
+        """Return values of this group with replacements, whose flat indices count all bones."""
         replacements, size = [*patches], self.size
         if not replacements:
             return values

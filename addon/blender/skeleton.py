@@ -323,8 +323,8 @@ def _parents_of(armature: bpy.types.Object) -> list[str]:
     rests = cast("bpy.types.Armature", armature.data).bones
     names: list[str] = []
     for bone in bones:
-        rest: Any = rests.get(bone.name)
-        ancestor_names = [parent.name for parent in rest.parent_recursive] if rest else []
+        data_bone: Any = rests.get(bone.name)
+        ancestor_names = [parent.name for parent in data_bone.parent_recursive] if data_bone else []
         names.append(next((parent for parent in ancestor_names if parent in bones), ""))
     return names
 

@@ -67,7 +67,8 @@ class Updates:
 def has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
     """Return whether Blender has rebuilt relations.
 
-    It then flags the scene, like a selection does, and also the shading of all objects.
+    It then flags the scene, like a selection does, and the shading of all objects, unlike a
+    selection.
     """
     return depsgraph.id_type_updated("SCENE") and any(_column(depsgraph, "is_updated_shading"))
 

@@ -175,15 +175,15 @@ def _matched(ob: bpy.types.Object, copy: Any, gone: list[Any]) -> list[tuple[Any
     old_names = {bone.name for bone in copy.data.bones}
     new = [bone for bone in cast("bpy.types.Armature", ob.data).bones if bone.name not in old_names]
     matches: list[tuple[Any, dict[str, str]]] = []
-    left = [match for match in gone if len(match.data.bones)]
+    left = [candidate for candidate in gone if len(candidate.data.bones)]
     while new:
-        fitting = [match for match in left if _fits(match.data.bones, new)]
+        fitting = [candidate for candidate in left if _fits(candidate.data.bones, new)]
         if not fitting:
             break
-        match = min(fitting, key=lambda other: _distance(other, ob, new))
-        left.remove(match)
-        bones = match.data.bones
-        matches.append((match, {a.name: b.name for a, b in zip(bones, new, strict=False)}))
+        candidate = min(fitting, key=lambda other: _distance(other, ob, new))
+        left.remove(candidate)
+        bones = candidate.data.bones
+        matches.append((candidate, {a.name: b.name for a, b in zip(bones, new, strict=False)}))
         new = new[len(bones) :]
     return matches
 
@@ -370,11 +370,11 @@ def _follow(ob: bpy.types.Object, join: Join) -> None:
             holders.append(ob.animation_data)
         elif part.action[0]:
             _copy_keys(ob, part.action, offsets)
-        others = [
+        other_objects = [
             other for other in bpy.data.objects if other != ob and other.is_property_set("fabrik")
         ]
         animation.rewrite_in(
-            holders, others, lambda curves, offsets=offsets: _move(curves, offsets)
+            holders, other_objects, lambda curves, offsets=offsets: _move(curves, offsets)
         )
         driver += part.drivers
         track += part.tracks

@@ -200,7 +200,7 @@ def limit_of(bone: Any) -> Limit | None:
 
 
 def _limit_of_ranges(ranges: tuple[Range, Range, Range]) -> Limit | None:
-    """Return a hinge if one axis can rotate, a cone if more can; None if all are unlimited."""
+    """Return a hinge if only one axis can rotate, otherwise a cone; None if all are unlimited."""
     if all(high - low >= 2.0 * pi - 1e-6 for low, high in ranges):
         return None
     turning = [name for name, turn in zip(AXES, ranges, strict=True) if turn != LOCKED]

@@ -88,8 +88,8 @@ def _name_changed(item: Any, context: bpy.types.Context) -> None:
     items = settings(armature).constraints
     # With very many names, reading all items from Python for each would take too long.
     alike = [i for i, key in enumerate(items.keys()) if key == name]
-    others = [items[i] for i in alike if items[i] != item] if len(alike) > 1 else []
-    is_taken = any([other.is_property_set("name") for other in others])
+    duplicates = [items[i] for i in alike if items[i] != item] if len(alike) > 1 else []
+    is_taken = any([other.is_property_set("name") for other in duplicates])
     if is_taken and armature.override_library is None and not notifications.is_following():
         item.name = free_name(armature, name)
         return

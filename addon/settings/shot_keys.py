@@ -46,7 +46,7 @@ def keep() -> None:
                 owners.setdefault(key, []).append((items, holder))
     for (_, slot), uses in owners.items():
         items, holder = uses[0]
-        if all(others == items for others, _ in uses):
+        if all(other_items == items for other_items, _ in uses):
             _keep_keys(holder, str(slot), items)
 
 

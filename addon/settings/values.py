@@ -166,9 +166,9 @@ def _limits(prop: Any) -> tuple[float, float]:
 @cache
 def animated_form(kind: type[bpy.types.PropertyGroup]) -> Form:
     """Return the form of the animatable settings."""
-    others = ("BOOLEAN", "ENUM")
+    switch_types = ("BOOLEAN", "ENUM")
     animated = [prop for prop in settings_in(kind) if prop.is_animatable]
-    return _form([prop for prop in animated if prop.type in others or _is_number(prop)])
+    return _form([prop for prop in animated if prop.type in switch_types or _is_number(prop)])
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The binary format of all simulations and other data in a file, which detects damaged bytes.
+"""The binary format of all data that we store in files, which detects damaged bytes.
 
     offset  bytes
     0       4      magic number of the kind of data

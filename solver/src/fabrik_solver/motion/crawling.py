@@ -95,16 +95,16 @@ def _pairs(
     ]
     legs = [leg for leg in legs if len(leg) > 1]
     pairs: list[tuple[LegBones, LegBones]] = []
-    others = [leg for leg in legs if offset(bones[leg[-1]].tail) < 0.0]
+    opposite_legs = [leg for leg in legs if offset(bones[leg[-1]].tail) < 0.0]
     for leg in legs:
         tip = bones[leg[-1]].tail
         if offset(tip) <= 0.0:
             continue
         image = add(tip, scaled(axis, -2.0 * offset(tip)))
-        twins = [other for other in others if len(other) == len(leg)]
+        twins = [other for other in opposite_legs if len(other) == len(leg)]
         twin = min(twins, key=lambda other: dist(bones[other[-1]].tail, image), default=None)
         if twin is not None and dist(bones[twin[-1]].tail, image) <= SYMMETRY * size:
-            others.remove(twin)
+            opposite_legs.remove(twin)
             pairs.append((leg, twin))
     return pairs
 

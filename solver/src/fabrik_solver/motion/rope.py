@@ -43,7 +43,7 @@ def pose_rope(
     chain: ChainInput,
     target: Vec,
     down: Vec,
-    rest: Rest | None = None,
+    resolve: Rest | None = None,
     influence: float = 1.0,
     tolerance: float = 1e-4,
 ) -> Posture:
@@ -56,7 +56,7 @@ def pose_rope(
         target: The position of the tip, in armature space.
         down: The direction of gravity in armature space, a unit vector. Under uneven scale it is
             perpendicular to level planes in that space.
-        rest: Resolves collisions; None without obstacles.
+        resolve: Resolves collisions; None without obstacles.
         influence: See `pose_chain`.
         tolerance: See `pose_chain`.
 
@@ -69,8 +69,8 @@ def pose_rope(
     rounds = 0
     while True:
         joints = hang(chain.root, target, lengths, down, side)
-        if rest is not None:
-            joints = rest(joints, lengths)
+        if resolve is not None:
+            joints = resolve(joints, lengths)
         posture = fitted_to_joints(chain, joints, target, 1.0, tolerance)
         rounds += 1
         if dist(posture.tip, joints[-1]) <= FITTED * size or rounds == ROUNDS:

@@ -222,8 +222,10 @@ class StepPlanner:
             self._begin_step(substep, next_to_step(self.feet, turns, substep, self.settings))
 
     def _update(self, substep: Substep, is_moving: bool) -> Substep:
-        others = max(1, len(self.groups) - 1)
-        return update_feet(self.feet, substep, self.settings, self.state.lean, others, is_moving)
+        other_groups = max(1, len(self.groups) - 1)
+        return update_feet(
+            self.feet, substep, self.settings, self.state.lean, other_groups, is_moving
+        )
 
     def _target_lean(self, substep: Substep) -> Lean:
         """Return the lean of the body at rest on its feet, low enough for all of them to reach."""
@@ -253,7 +255,7 @@ class StepPlanner:
             tilt * plane.twist,
             bend,
         )
-        others = max(1, len(self.groups) - 1)
+        other_groups = max(1, len(self.groups) - 1)
         sunk, lowest = inf, -inf
         for foot in self.feet:
             leg, speed = foot.leg, length(foot.velocity)
@@ -263,7 +265,7 @@ class StepPlanner:
                 z += plane.lift + plane.right_at(leg.spine) * x + plane.ahead * y
             slope = lean.right_at(leg.spine) * leg.root[0] + lean.climb_at(leg.spine) * leg.root[1]
             drop = z - leg.root[2] - slope
-            sunk = min(sunk, drop + root_height(leg, self.settings, speed, others))
+            sunk = min(sunk, drop + root_height(leg, self.settings, speed, other_groups))
             lowest = max(lowest, drop + least_height(leg))
         # A foot far below lowers the body, but not into the ground of other feet.
         return lean._replace(lift=min(lean.lift, max(sunk, lowest)))

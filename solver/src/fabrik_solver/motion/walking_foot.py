@@ -114,7 +114,7 @@ class WalkingFoot:
         return add(add(self.home, self.stride.middle), self.stride.lead)
 
     def phased(self, turns: Sequence[int], settings: WalkSettings) -> Vec:
-        """Return its mid-stride offset from its rest position, from its turn in the cycle.
+        """Return its mid-stride offset from its rest position, by its turn in the cycle.
 
         Args:
             turns: The groups in the order of their next steps.
@@ -124,10 +124,10 @@ class WalkingFoot:
         if speed == 0.0:
             return ORIGIN
         step = speed * settings.duration
-        lead = length(stride.lead)
-        cycle = lead + stride.limit + step
+        lead_length = length(stride.lead)
+        cycle = lead_length + stride.limit + step
         fraction = turns.index(self.leg.group) / len(turns)
-        along = min(lead, fraction * cycle - stride.limit)
+        along = min(lead_length, fraction * cycle - stride.limit)
         middle = add(stride.middle, scaled(self.velocity, along / speed))
         # A body that hardly moves stands on its rest positions.
         return scaled(middle, smooth(step / (settings.threshold * self.leg.reach)))
@@ -154,7 +154,7 @@ def update_feet(
     substep: Substep,
     settings: WalkSettings,
     lean: Lean,
-    others: int,
+    other_groups: int,
     is_moving: bool,
 ) -> Substep:
     """Update the feet to a substep, with the body's current lean.
@@ -164,7 +164,7 @@ def update_feet(
         substep: The substep, without the body's up and forward directions.
         settings: The settings of the walk.
         lean: The body's lean.
-        others: The number of other groups that take turns.
+        other_groups: The number of other groups that take turns.
         is_moving: Whether the previous positions are valid, for the velocities.
 
     Returns:
@@ -193,8 +193,8 @@ def update_feet(
         # while the body still sinks would hurry the other legs.
         deep = dot(sub(root, position), substep.up)
         if settings.leans:
-            deep = min(deep, root_height(leg, settings, length(foot.velocity), others))
+            deep = min(deep, root_height(leg, settings, length(foot.velocity), other_groups))
         out = sub(across(sub(home, root), substep.up), scaled(substep.up, deep))
         inward = scaled(mat_columns(carrier[0])[0], middle - leg.rest[0])
-        foot.stride = stride_of(leg, settings, out, inward, foot.velocity, others)
+        foot.stride = stride_of(leg, settings, out, inward, foot.velocity, other_groups)
     return substep
