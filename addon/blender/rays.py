@@ -55,7 +55,7 @@ class Hit(NamedTuple):
 
 
 Cast = Callable[[Vec, Vec, float], Hit | None]
-"""Casts a ray of an origin, a direction (a unit vector) and a length, all in world space."""
+"""Casts a ray from an origin along a direction (a unit vector) for a length, in world space."""
 
 
 class Ground:
