@@ -17,14 +17,14 @@ class TreePlan(UnitPlan):
     """Chains of an armature that are solved together because they share bones.
 
     Attributes:
-        chains: The chains, in the order of the list.
+        chains: The chains, in list order.
         rig: The armature.
         items: The indices of the constraints.
         bones: All bones, each after its parent.
-        ranges: The same as ranges of consecutive indices.
-        root_parent: The parent of the first bone, -1 if it has none.
+        ranges: The bones as ranges of consecutive indices.
+        root_parent: The parent of the first bone; -1 without one.
         is_layered: Whether a constraint earlier in the list poses some of its bones.
-        start_source: Gives the pose to solve from, if any of the chains is continuous.
+        start_source: Provides the pose to solve from, if any of the chains is continuous.
     """
 
     chains: list[ChainPlan]
