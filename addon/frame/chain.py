@@ -258,16 +258,14 @@ class ChainUnit(Unit):
 
         With a partial influence, its state is that of the pose at influence 1.
         """
-        chain_input, posed, measure = self._given, self._posed, self.plan.kind.measure
-        if measure is None or chain_input is None or posed is None:
+        chain, posed, measure = self._given, self._posed, self.plan.kind.measure
+        if measure is None or chain is None or posed is None:
             return result.reports
         posture, settings = posed.posture, inputs.settings
         written = Written(turns, posture.scales, posed.location, rounding)
         spaces = inputs.world, self._to_armature
         tolerance = settings.tolerance
-        error, is_on = measure(
-            chain_input, written, spaces, inputs.target, tolerance, inputs.motion
-        )
+        error, is_on = measure(chain, written, spaces, inputs.target, tolerance, inputs.motion)
         state, message = posture.state, posed.report.message
         if settings.influence == 1.0:
             state = judged(state, is_on, posture.has_orientation_error)
@@ -284,13 +282,11 @@ class ChainUnit(Unit):
         return (moved_report(scene, self.plan, inputs, reports[0], moved_note(layer)),)
 
     @abstractmethod
-    def solve_given(
-        self, chain_input: ChainInput, to_armature: Frame, inputs: SolveInput
-    ) -> ChainPose:
+    def solve_given(self, chain: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
         """Return the solved pose of the chain.
 
         Args:
-            chain_input: The chain in its FK pose.
+            chain: The chain in its FK pose.
             to_armature: The frame that maps world space to armature space.
             inputs: The inputs.
 
@@ -390,13 +386,11 @@ class ReachingChain(ChainUnit):
                 count=count,
             )
 
-    def solve_given(
-        self, chain_input: ChainInput, to_armature: Frame, inputs: SolveInput
-    ) -> ChainPose:
+    def solve_given(self, chain: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
         """Return the solved pose of the chain."""
         settings, start = inputs.settings, inputs.start
         posture, _ = pose_in_world(
-            chain_input,
+            chain,
             (inputs.world, to_armature),
             goal_of(inputs),
             SOLVER_NAMES[settings.solver],
@@ -428,15 +422,13 @@ class MovedChain(ChainUnit):
         """Return the inputs of the motion."""
         return self._motion.read(scene, self.plan)
 
-    def solve_given(
-        self, chain_input: ChainInput, to_armature: Frame, inputs: SolveInput
-    ) -> ChainPose:
+    def solve_given(self, chain: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
         """Return the pose from the motion."""
         settings = inputs.settings
         context = MotionContext(
             inputs.world, to_armature, inputs.target, settings.influence, settings.tolerance
         )
-        posed = self._motion.pose(chain_input, context, inputs.motion)
+        posed = self._motion.pose(chain, context, inputs.motion)
         if self.plan.note:
             posed.report = posed.report._replace(message=self.plan.note)
         return posed

@@ -105,9 +105,9 @@ class Followers:
         for bone, paths in animated.items():
             if any([path in KIND_OF or path == MODE for path in paths]):
                 self._moving.add(bone)
-            others = [path for path in paths if path.startswith("constraints[") or path == MODE]
-            if others:
-                self._switched[bone] = others
+            switched = [path for path in paths if path.startswith("constraints[") or path == MODE]
+            if switched:
+                self._switched[bone] = switched
 
     def refresh(self, owner_of: Callable[[int], Any]) -> None:
         """Forget the bones whose constraints animation has changed.

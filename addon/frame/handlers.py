@@ -88,11 +88,11 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     try:
         if runs.overwritten.is_any:  # Left by a render or a failed update.
             runs.overwritten.restore(has_new_bones=True)
-        before, after = EVENTS[is_frame_change]
-        _take_ends(after)
+        pre, post = EVENTS[is_frame_change]
+        _take_ends(post)
         graphs = graphs_of(scene)
         _keep_data(events, graphs, is_frame_change)
-        if getattr(bpy.app.handlers, before)[-1:] != [LAST[before]]:
+        if getattr(bpy.app.handlers, pre)[-1:] != [LAST[pre]]:
             return  # Handlers after ours may do anything, and also need the FK pose.
         events.tagged = tagged_in(graphs)
         if plan is not None:
@@ -258,8 +258,8 @@ def _update(
         return
     if plan is not None and not (plan.rigs or has_new_relations(depsgraph)):
         return
-    _, after = EVENTS[is_frame_change]
-    has_others = getattr(bpy.app.handlers, after) != OURS[after]
+    _, post = EVENTS[is_frame_change]
+    has_others = getattr(bpy.app.handlers, post) != OURS[post]
     try:
         if has_others and has_edits_of_others and depsgraph.mode != "RENDER":
             follow = partial(_update, depsgraph, is_frame_change, has_edits_of_others=False)
@@ -267,9 +267,7 @@ def _update(
             return
         events.is_inside = True
         _take_ends("depsgraph_update_pre", "frame_change_pre")
-        if (
-            depsgraph.mode == "RENDER"
-        ):  # A render leaves results in the channels until these are called.
+        if depsgraph.mode == "RENDER":  # Results stay in the channels until these.
             _take_ends("render_post", "render_cancel")
         try:
             _follow(events, depsgraph, is_frame_change, has_others)
@@ -309,8 +307,8 @@ def _follow(
         forget_bones()
         # Edits may be tagged only in other scenes, as when this scene is rendered first.
         scene = cast("bpy.types.Scene", depsgraph.scene).original
-        others = [other for other in bpy.data.scenes if other != scene]
-        tagged = (events.tagged or set()) | tagged_in(graphs_of(*others))
+        other_scenes = [other for other in bpy.data.scenes if other != scene]
+        tagged = (events.tagged or set()) | tagged_in(graphs_of(*other_scenes))
         plan_of.revise(tagged, edited + clicked)
         forget_removed_layers()
     elif plan_of.is_switched() if is_played else plan_of.is_outdated(edited, clicked, moved):

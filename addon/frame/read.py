@@ -171,7 +171,7 @@ class SceneSnapshot(ABC):
 
     @abstractmethod
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:
-        """*Return an armature that isn't being solved."""
+        """Return an armature that isn't being solved."""
 
     @abstractmethod
     def moved(self, rig: Skeleton) -> Collection[int]:
@@ -250,7 +250,7 @@ class EvaluatedSnapshot(SceneSnapshot):
         return followers
 
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:
-        """*Return an armature that isn't being solved."""
+        """Return an armature that isn't being solved."""
         return Evaluated(self.copy(rig.object), rows)
 
     def moved(self, rig: Skeleton) -> Collection[int]:
@@ -404,13 +404,11 @@ class ChannelSnapshot(SceneSnapshot):
                 largest = _extent(ob, worlds, extents)
                 if not self._has_expected_transform(uid, copy, worlds, largest):
                     return False
-        for uid, expected in self.evaluated.items():
-            if expected.has_animated_bones:
+        for uid, read in self.evaluated.items():
+            if read.has_animated_bones:
                 copy = self.rigs[uid].evaluated_get(depsgraph)
                 posed = self.plan.lookahead.animated[uid]
-                if copy.is_evaluated and not expected.has_played(
-                    PoseChannels(pose_bones(copy)), posed
-                ):
+                if copy.is_evaluated and not read.has_played(PoseChannels(pose_bones(copy)), posed):
                     return False
         return True
 

@@ -65,10 +65,10 @@ class SolvedPose:
         "scales",
     )
 
-    def __init__(self, fk: FkPose, now: Evaluated) -> None:
+    def __init__(self, fk: FkPose, evaluated: Evaluated) -> None:
         """Start from the FK pose."""
         self.fk = fk
-        self.now = now
+        self.now = evaluated
         self.results: list[SolveResult] = []
         self.reports: dict[tuple[int, ...], tuple[Report, ...]] = {}
         self.locations: dict[int, Vec] = {}

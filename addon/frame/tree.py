@@ -224,11 +224,11 @@ class TreeUnit(Unit):
         """Return the limits of the first bone's head, in armature space."""
         if inputs.locks is None:
             return []
-        rest, solve_input = (
+        rest, chain = (
             self.plan.rig.rest_frame(self.plan.bones[0]),
             next(filter(None, inputs.chains)),
         )
-        spaces = ConstraintSpaces(body.bones[0], rest, inputs.parent, solve_input.world)
+        spaces = ConstraintSpaces(body.bones[0], rest, inputs.parent, chain.world)
         return inputs.locks.slabs(body.bones[0], body.locals[0], spaces)
 
     def _read_body(self, pose: SolvedPose, inputs: TreeInput) -> BodyInput:
@@ -358,20 +358,20 @@ def _reason(tree: TreePlan, i: int, inputs: TreeInput, outcome: MemberOutcome, s
     posture, bones = outcome.posture, set(tree.chains[i].bones)
     if state == "LIMITED":
         return explanation(posture, False) if posture and posture.has_orientation_error else LIMITED
-    others = [
+    sharing = [
         chain.name
         for chain, solve_input in zip(tree.chains, inputs.chains, strict=True)
         if solve_input is not None and chain is not tree.chains[i] and bones & set(chain.bones)
     ]
-    if not others and outcome.state == "REACHED":
+    if not sharing and outcome.state == "REACHED":
         return MISSED
-    if not others and posture is not None:
+    if not sharing and posture is not None:
         solve_input = cast(SolveInput, inputs.chains[i])
         return explanation(posture, tree.chains[i].stretches, has_iterations(solve_input.settings))
     return msg(
         "It shares bones with {others}, and not all targets can be reached: increase "
         "its Weight, or move a target",
-        others=listed(others),
+        others=listed(sharing),
     )
 
 

@@ -114,8 +114,8 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         return False
     if released:
         # Otherwise chains would be solved from bones that still show an outdated pose.
-        others = affected.evaluated.keys() - released.keys()
-        _evaluate_again(affected, set(), others, released.values())
+        unaffected = affected.evaluated.keys() - released.keys()
+        _evaluate_again(affected, set(), unaffected, released.values())
         # This cleared the list of updates.
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
@@ -128,9 +128,9 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     again = sure | {uid for uid in wrong - sure if not affected.is_shown(uid)}
     again |= (affected.evaluated.keys() & done.redeclared) | differing
     # Blender evaluates armatures tagged for any view layer, and those sharing their data.
-    others = affected.evaluated.keys() - again if done.redeclared else set()
-    if again or others:
-        _evaluate_again(affected, again, others)
+    unaffected = affected.evaluated.keys() - again if done.redeclared else set()
+    if again or unaffected:
+        _evaluate_again(affected, again, unaffected)
     if runs.disturbed and done.depsgraph.mode != "RENDER":
         measure_shown(runs, done.depsgraph, affected.evaluated.keys())
     has_news = any([write_reports(runs.writers[uid]) for uid in affected.evaluated])
@@ -232,7 +232,7 @@ evaluates the animation, which resets animated channels."""
 def _evaluate_again(
     affected: Affected,
     again: Set[int],
-    others: Set[int] = frozenset(),
+    optional: Set[int] = frozenset(),
     released: Iterable[bpy.types.Object] = (),
 ) -> None:
     """Write results and have Blender evaluate them.
@@ -243,7 +243,7 @@ def _evaluate_again(
     Args:
         affected: The affected armatures.
         again: The armatures that must be evaluated.
-        others: Armatures that Blender may also evaluate.
+        optional: Armatures that Blender may also evaluate.
         released: Armatures with bones that no chain poses any more.
     """
     released = [armature for armature in released if _exists(armature) and not is_edited(armature)]
@@ -260,9 +260,9 @@ def _evaluate_again(
     saved: list[SavedPose] = []
     # The evaluation may flush animation of another depsgraph or frame to the channels.
     if affected.update.is_foreign or may_be_rebuilt:
-        rigs = [*(runs.plan.rigs[uid] for uid in again | others), *map(skeleton_of, released)]
+        rigs = [*(runs.plan.rigs[uid] for uid in again | optional), *map(skeleton_of, released)]
         saved = [SavedPose(rig) for rig in rigs]
-    for uid in others:
+    for uid in optional:
         runs.overwritten.write(runs.writers[uid], is_quiet=True)
     animated = runs.plan.lookahead.animated
     try:
@@ -275,7 +275,7 @@ def _evaluate_again(
                 # more after this handler. The next handler restores them.
                 runs.overwritten.restore_channels(has_new_bones=may_be_rebuilt)
             # Only animation can have changed the channels meanwhile.
-            written = again | others
+            written = again | optional
             again = {uid for uid in written if animated[uid] and not affected.is_shown(uid)}
             if not again:
                 break
@@ -425,8 +425,8 @@ class Affected(NamedTuple):
         affected = self.new | update.redeclared | plan.driven | changed
         affected |= _depending(plan, changed, depsgraph.id_type_updated("SCENE"))
         affected = affected.union(*[plan.sources[uid] for uid in plan.sources.keys() & changed])
-        others = {uid for uid in self.evaluated if affected.isdisjoint(plan.groups[uid])}
-        return {uid for uid in others if self.is_shown(uid) and self._has_known_settings(uid)}
+        independent = {uid for uid in self.evaluated if affected.isdisjoint(plan.groups[uid])}
+        return {uid for uid in independent if self.is_shown(uid) and self._has_known_settings(uid)}
 
     def _has_known_settings(self, uid: int) -> bool:
         """Return whether the settings are those read last; they may be driven."""

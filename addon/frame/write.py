@@ -202,7 +202,7 @@ class ChannelBuffer:
 
     def components_of(self, curves: Curves) -> list[int]:
         """Return the indices of the values that F-curves set; refresh these first."""
-        positions = {bone: place for place, bone in enumerate(self.bones)}
+        positions = {bone: i for i, bone in enumerate(self.bones)}
         keyed = curves.bone_places.get(self.channel, ())
         return [
             positions[bone] * self.size + index

@@ -261,7 +261,7 @@ class Aim(NamedTuple):
     Attributes:
         place: The location of the tip.
         axes: The orientation of the tip bone; None if it is free.
-        *note: A note for the user; empty without one.
+        note: A note for the user; empty without one.
         facing: For a nearly straight limb without a pole, a point in world space toward which it
             bends, and its weight; else None.
     """
@@ -326,7 +326,7 @@ class StartPose(NamedTuple):
     Attributes:
         rotations: Local rotations of its bones; empty to start from the FK pose.
         location: Local location of its first bone.
-        *note: A note for the user; empty without one.
+        note: A note for the user; empty without one.
     """
 
     rotations: tuple[Quat, ...]

@@ -28,8 +28,7 @@ def declare(armatures: Iterable[bpy.types.Object]) -> set[int]:
     """
     direct = _sources_by_armature(armatures)
     needs = {
-        ob: [source for source, _ in declared if source in direct]
-        for ob, declared in direct.items()
+        ob: [source for source, _ in wanted if source in direct] for ob, wanted in direct.items()
     }
     reads: dict[bpy.types.Object, list[Read]] = {}  # The drivers to read for each armature.
     changed: set[int] = set()
@@ -41,16 +40,14 @@ def declare(armatures: Iterable[bpy.types.Object]) -> set[int]:
             read_first = [
                 other for source in among for other in needs[source] if other not in together
             ]
-            declared: list[Read] = [(source, bone, "") for a in among for source, bone in direct[a]]
+            wanted: list[Read] = [(source, bone, "") for a in among for source, bone in direct[a]]
             for other in [*read_first, *members[:1]]:
-                declared += reads.get(other, ())
-            # *An armature doesn't need a dependency on itself.
-            declared = [read for read in dict.fromkeys(declared) if read[0] != ob]
+                wanted += reads.get(other, ())
+            # An armature doesn't need a dependency on itself.
+            wanted = [read for read in dict.fromkeys(wanted) if read[0] != ob]
             is_linked = ob.library is not None
-            reads[ob] = (
-                declared if is_linked or not declared else [(ob, "", dependency_driver.PATH)]
-            )
-            if not is_linked and dependency_driver.declare(ob, declared):
+            reads[ob] = wanted if is_linked or not wanted else [(ob, "", dependency_driver.PATH)]
+            if not is_linked and dependency_driver.declare(ob, wanted):
                 changed.add(ob.session_uid)
     return changed
 
@@ -109,7 +106,7 @@ def sources(armature: bpy.types.Object) -> list[Source]:
         objects = [block] if isinstance(block, bpy.types.Object) else block.all_objects
         used |= dict.fromkeys((ob, "") for ob in objects)
     used |= dict.fromkeys(_used_bones(armature))
-    # *An armature doesn't need a dependency on itself.
+    # An armature doesn't need a dependency on itself.
     return [(ob, bone) for ob, bone in used if ob is not None and ob != armature]
 
 

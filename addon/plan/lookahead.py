@@ -71,9 +71,7 @@ def lookahead_of(plan: Plan) -> Lookahead:
     for uid, group in plan.groups.items():
         if uid not in done:
             done |= group
-            _look_at_group(
-                lookahead, group, [unit for member in group for unit in plan.units_of[member]]
-            )
+            _look_at_group(lookahead, group, [unit for key in group for unit in plan.units_of[key]])
     lookahead.still = lookahead.known - lookahead.timed
     lookahead.is_early = bool(lookahead.worth) or lookahead.known < plan.rigs.keys()
     lookahead.is_timed = plan.rigs.keys() <= plan.timed | lookahead.timed

@@ -37,7 +37,7 @@ class ArmaturePlan:
 
     Attributes:
         rig: The armature.
-        *keys: The keys of its constraints, in list order.
+        keys: The keys of its constraints, in list order.
         lists: Signatures of its other lists, by name (see `Feature`).
         chains: Its constraints, in list order.
         pre_pass: Its pre-pass bones.

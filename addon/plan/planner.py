@@ -60,7 +60,7 @@ class Planner:
         self._posed: dict[int, tuple[bpy.types.Object, set[tuple[str, int]]]] = {}
 
     def current(self) -> Plan:
-        """*Return the plan; make it if necessary."""
+        """Return the plan; make it if necessary."""
         if self.plan is None:
             if have_bones_changed():  # Blender doesn't notify of hidden armatures.
                 self.discard(skeletons=True)
@@ -256,7 +256,7 @@ def _objects_of_file() -> array[int]:
 
 
 def current() -> Plan:
-    """*Return the plan; make it if necessary."""
+    """Return the plan; make it if necessary."""
     return part(Planner).current()
 
 

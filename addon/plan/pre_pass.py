@@ -77,8 +77,7 @@ class PrePassBone(UnitPart, ABC):
         return self.states
 
     def groups(self) -> Sequence[str]:
-        """Return the paths of settings besides its chains that pose it, relative to the
-        armature."""
+        """Return the paths, from the armature, of settings besides its chains that pose it."""
         return ()
 
     @abstractmethod
@@ -106,7 +105,7 @@ class PrePassBone(UnitPart, ABC):
 
         Args:
             axes: The axes in armature space.
-            *parent: The frame of its parent in armature space.
+            parent: The frame of its parent in armature space.
             local: Its local channels, with whose rotation the result is made compatible.
         """
         return rotation_to(self.rig.bone(self.bone), axes, parent[0], local)
@@ -116,7 +115,7 @@ class PrePassBone(UnitPart, ABC):
 
         Args:
             head: The point in armature space.
-            *parent: The frame of its parent in armature space.
+            parent: The frame of its parent in armature space.
 
         Raises:
             ProblemError: If the parent has zero scale.

@@ -173,8 +173,8 @@ def _note_of_disturbance(chain: ChainPlan) -> str:
         )
     for i in chain.bones:
         bone = bones[chain.rig.names[i]]
-        others = [channel_of(KINDS[slot // count])[0] for slot in chain.more if slot % count == i]
-        for channel in others if chain.kind.reaches else ("rotation", *others):
+        channels = [channel_of(KINDS[slot // count])[0] for slot in chain.more if slot % count == i]
+        for channel in channels if chain.kind.reaches else ("rotation", *channels):
             if animation.has_driver(chain.rig.object, bone, channel):
                 return msg(
                     "The driven {channel} of “{bone}” applies after the solver and can move the "

@@ -71,12 +71,12 @@ class TreePlan(UnitPlan):
                 root=names[self.bones[0]],
             )
         hand = chain.bones[-1]
-        others = [other for other in self.chains if other is not chain and hand in other.bones]
-        if chain.has_hand and others:
+        also_posing = [other for other in self.chains if other is not chain and hand in other.bones]
+        if chain.has_hand and also_posing:
             return msg(
                 "“{hand}” can't copy the target's rotation, because {others} also poses it: "
                 "shorten that chain, or disable Copy Target Rotation",
                 hand=names[hand],
-                others=listed([o.name for o in others]),
+                others=listed([o.name for o in also_posing]),
             )
         return ""
