@@ -142,7 +142,7 @@ class Varying(NamedTuple):
 
     @property
     def is_any(self) -> bool:
-        """Whether it changes anything that is read at each update."""
+        """Whether it changes any value that is read at each update."""
         return self.has_pose or self.has_channels or bool(self.settings)
 
 
@@ -246,7 +246,7 @@ class FkReader:
             channels: The channels with the FK pose of the bones that chains pose.
             is_touched: Whether settings, locations, scales or joints may have changed. A changed FK
                 rotation is always noticed.
-            has_settings: The same for the settings alone; None if there is no difference.
+            has_settings: The same for only the settings; None to use `is_touched`.
             names: The settings that may have changed; None for all.
         """
         has_new_settings = False

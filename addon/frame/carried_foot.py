@@ -1,7 +1,6 @@
 """Feet that aren't children of their legs, but the targets of these.
 
-Rigs of games with baked IK have them. On the ground and in walks such a foot follows the leg's
-goal.
+Game rigs with baked IK have them. On the ground and in walks such a foot follows the leg's goal.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ class FootInput(NamedTuple):
 
     Attributes:
         channels: The results of `FkPose.bits_of` and, for a layer, `SolvedPose.beneath`.
-        parent: The frame of its parent, in armature space.
-        world: The transform of the armature in world space.
+        parent: The frame of its parent in armature space.
+        world: The frame of the armature in world space.
         place: The goal of its joint in world space.
         axes: Its goal orientation in world space.
     """
@@ -61,7 +60,7 @@ class CarriedFoot(PrePassBone):
         """Return the inputs of its pose; None if it keeps its animation.
 
         Raises:
-            ProblemError: If there is no valid goal.
+            ProblemError: If the goal is invalid.
         """
         [leg] = self.chains
         pose = snapshot.poses[self.rig.uid]
@@ -105,7 +104,7 @@ def find_foot(chain: ChainPlan) -> None:
     Controls aren't feet; the bones that follow them are.
 
     Raises:
-        ProblemError: If the foot cannot be moved.
+        ProblemError: If the foot can't be moved.
     """
     target, rig = chain.target, chain.rig
     if target is None or target.object != rig.object or target.bone < 0:

@@ -224,7 +224,7 @@ class ChainUnit(Unit):
         """Return the solution.
 
         Raises:
-            ProblemError: If an input is not finite, or overflows.
+            ProblemError: If an input isn't finite, or overflows.
         """
         chain = self.plan
         posed = self.posed(scene.poses[chain.rig.uid], inputs)
@@ -239,10 +239,10 @@ class ChainUnit(Unit):
 
         Args:
             pose: Its armature.
-            inputs: The inputs that were read last.
+            inputs: The inputs read last.
 
         Raises:
-            ProblemError: If an input is not finite, or overflows.
+            ProblemError: If an input isn't finite, or overflows.
         """
         self._to_armature = to_armature = self.plan.rig.from_world(inputs.world)
         try:
@@ -291,7 +291,7 @@ class ChainUnit(Unit):
             inputs: The inputs.
 
         Raises:
-            ValueError: If an input is not finite.
+            ValueError: If an input isn't finite.
             ArithmeticError: If it overflows.
         """
 
@@ -308,10 +308,10 @@ class ChainUnit(Unit):
 
         Args:
             pose: Its armature.
-            inputs: The inputs that were read last.
+            inputs: The inputs read last.
 
         Raises:
-            ValueError: If an input is not finite.
+            ValueError: If an input isn't finite.
             ProblemError: If it stretches and has zero length.
         """
         chain, chain_input, parent = self.plan, self._given, inputs.parent
@@ -440,7 +440,7 @@ def moved_report(
     """Return the report of a chain whose tip a layer may have moved.
 
     Args:
-        scene: The scene, with the result of the layer.
+        scene: The scene with the result of the layer.
         chain: The chain.
         inputs: Its inputs; None if it is off.
         report: Its report without the layer.
@@ -476,7 +476,7 @@ def placed(scene: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         aim: The goal from its target; returned unchanged if no goal source applies.
 
     Raises:
-        ProblemError: If there is no valid goal.
+        ProblemError: If the goal is invalid.
     """
     influence = chain.placed_share(scene.time, scene.frame_rate)
     if chain.goal_source is None or influence == 0.0:
@@ -531,7 +531,7 @@ def has_iterations(settings: AnimatedSettings) -> bool:
 
 
 def not_finite_error(chain: ChainPlan, inputs: SolveInput, to_armature: Frame) -> ProblemError:
-    """Return the error for inputs that are not finite."""
+    """Return the error for inputs that aren't finite."""
     for location, source in ((inputs.target, chain.target), (inputs.pole, chain.pole)):
         if location is not None and source is not None:
             x, y, z = point_in(to_armature, location)

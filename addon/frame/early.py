@@ -32,7 +32,7 @@ class Coming(NamedTuple):
         scene: The scene.
         graphs: The depsgraphs of its view layers.
         frame: The new frame; None if the frame did not change.
-        tagged: The names of the data-blocks that are tagged for update.
+        tagged: The names of the data-blocks tagged for update.
         may_be_rebuilt: Whether Blender may rebuild its relations, which outdates the plan, or
             change the frame.
         flushed: The depsgraph whose animation Blender flushes to the original data, so that
@@ -55,7 +55,7 @@ class Early:
         plan: The plan, if everything that could be solved ahead was tried; else None.
         solved: The result; None if nothing was solved.
         seen: By goal source, what it read of meshes ahead of the last frame.
-        written: The armatures that were written ahead.
+        written: The armatures written ahead.
         differing: By depsgraph, the armatures that have another pose in it than in the original
             data.
     """
@@ -76,7 +76,7 @@ class Early:
 
         Args:
             coming: The evaluation.
-            copied: The armatures that are copied for it.
+            copied: The armatures that it copies.
         """
         if len(coming.graphs) == 1 == len(bpy.data.scenes):
             return
@@ -201,7 +201,7 @@ def compose_cached(
     """Compose the cached results of a frame for armatures that can't be solved ahead.
 
     Args:
-        runs: What is kept between updates.
+        runs: The session's runs.
         rigs: The armatures.
         frame: The frame.
         is_edited: Whether anything was edited since the last evaluation.
@@ -253,7 +253,7 @@ def write_early(runs: Runs, uid: int, is_foreseen: bool, coming: Coming) -> None
     evaluates the animation, and this is noticed afterwards.
 
     Args:
-        runs: What is kept between updates.
+        runs: The session's runs.
         uid: The armature.
         is_foreseen: Whether the values were composed for this evaluation.
         coming: The evaluation.

@@ -47,7 +47,7 @@ MODE = "rotation_mode"
 
 
 class Step(NamedTuple):
-    """A constraint of a bone that follows something solved.
+    """A native constraint of a bone that follows something solved.
 
     Attributes:
         constraint: The constraint; None if it is unpredictable, so that Blender's axes are used.
@@ -110,7 +110,7 @@ class Followers:
                 self._switched[bone] = switched
 
     def refresh(self, owner_of: Callable[[int], Any]) -> None:
-        """Forget the bones whose constraints animation has changed.
+        """Forget bones whose constraints animation changed.
 
         Args:
             owner_of: Returns an evaluated bone.
@@ -133,7 +133,7 @@ class Followers:
             bone: Its index.
             owner_of: Returns the evaluated bone.
             local_of: Returns its channels.
-            is_pulled: Whether native IK poses it together with solved ones.
+            is_pulled: Whether native IK poses it together with solved bones.
         """
         cached = self._known.get(bone)
         if cached is not None:
@@ -182,7 +182,7 @@ def follower_of(owner: Any, is_pulled: bool) -> Follower:
 
     Args:
         owner: The bone.
-        is_pulled: Whether native IK poses it together with solved ones.
+        is_pulled: Whether native IK poses it together with solved bones.
     """
     constraints = active_constraints(owner)
     if is_pulled:  # Blender applies native IK to the solution.

@@ -54,7 +54,7 @@ class Events:
     """State that the handlers of the session share.
 
     Attributes:
-        runs: What is kept from update to update.
+        runs: The session's runs.
         early: What was solved ahead of an evaluation.
         timing: How long updates take.
         is_inside: Whether a handler is running; nested updates belong to it.
@@ -292,7 +292,7 @@ def _follow(
     """Update the plan, and solve the armatures that an evaluation affects."""
     runs, plan_of = events.runs, events.runs.planner
     is_rebuilt = has_new_relations(depsgraph)
-    # Blender lists tagged edits before the evaluation; during playback there are none. Then
+    # Blender lists tagged edits before the evaluation; none during playback. Then
     # `Depsgraph.updates` needn't be walked, which takes milliseconds in large scenes.
     is_played = (
         is_frame_change
@@ -453,7 +453,7 @@ def refresh(is_loaded: bool = False) -> None:
     """
     layer = bpy.context.view_layer
     if layer is not None and layer.depsgraph is None:
-        layer.update()  # The first update of a new depsgraph calls no handler.
+        layer.update()  # The first update of a new depsgraph doesn't call handlers.
     if layer is not None and is_loaded:
         tag_animation(cast("bpy.types.Depsgraph", layer.depsgraph))
     plan = part(Planner).current_after_writes()
@@ -546,7 +546,7 @@ HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
 def register() -> None:
     """Add the handlers, and schedule solving the open file.
 
-    Blender's data cannot be accessed while an extension registers. Timers never run in background
+    Blender's data can't be accessed while an extension registers. Timers never run in background
     mode, and the 4.2 wheel crashes at exit if one was pending when a file was loaded.
     """
     add(*HANDLERS)

@@ -52,7 +52,7 @@ class Played:
         still: The frames in world space of objects that animation doesn't move.
         frames: The frames at which all armatures were solved.
         copies: The armatures evaluated by `depsgraph`.
-        depsgraph: The depsgraph that was evaluated last.
+        depsgraph: The depsgraph evaluated last.
     """
 
     def __init__(self) -> None:
@@ -76,8 +76,8 @@ class SceneSnapshot(ABC):
         time: Its frame.
         evaluated: By armature, its evaluated data.
         poses: By armature, its FK pose.
-        failed: Armatures that could not be read because of an unexpected error.
-        locations: World locations of objects that were read.
+        failed: Armatures that couldn't be read because of an unexpected error.
+        locations: World locations of the objects read so far.
         played: The playback cache, if nothing was edited; else None.
     """
 
@@ -148,7 +148,7 @@ class SceneSnapshot(ABC):
         return evaluated.channels
 
     def followers(self, _rig: Skeleton) -> Followers | None:
-        """Return what is kept of bones that follow something solved; None if nothing is."""
+        """Return the cached bones that follow something solved; None without a cache."""
         return None
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
@@ -239,7 +239,7 @@ class EvaluatedSnapshot(SceneSnapshot):
         return channels
 
     def followers(self, rig: Skeleton) -> Followers | None:
-        """Return what is kept of bones that follow something solved; None if nothing is."""
+        """Return the cached bones that follow something solved; None without a cache."""
         played = self.played
         varying = None if played is None else played.varying.get(rig.uid)
         if played is None or varying is None or rig.uid not in self.rigs:
@@ -355,7 +355,7 @@ class ChannelSnapshot(SceneSnapshot):
         location = self.locations.get(uid)
         if location is not None or ob.parent is not None:
             return location
-        untyped: Any = ob  # Unlike `cast`, this costs nothing at each of many calls.
+        untyped: Any = ob  # Unlike `cast`, this is free, and called very often.
         if self._seen_in is not None:
             location = untyped.evaluated_get(self._seen_in).matrix_world.translation.to_tuple()
         else:
@@ -435,7 +435,7 @@ class ChannelSnapshot(SceneSnapshot):
 
 
 def _extent(ob: bpy.types.Object, worlds: Mapping[int, Frame], extents: dict[int, float]) -> float:
-    """Return the largest coordinate in world space of an object and its parents.
+    """Return the largest absolute world coordinate of an object and its parents.
 
     Args:
         ob: The object.
@@ -481,7 +481,7 @@ def object_frame(ob: bpy.types.Object, played: Sampler | None, turns: bool) -> F
     mode = mode_of(ob)
     name, _ = channel_of(mode)
     turn = _matrix(mode, _channel(ob, played, name))
-    if name != "rotation_axis_angle":  # RNA does not expose its delta.
+    if name != "rotation_axis_angle":  # RNA doesn't expose its delta.
         turn = mat_product(_matrix(mode, _channel(ob, played, f"delta_{name}")), turn)
     scale = _vec(_channel(ob, played, "scale"))
     size = times(scale, _vec(_channel(ob, played, "delta_scale")))

@@ -24,7 +24,7 @@ def measure_shown(runs: Runs, depsgraph: bpy.types.Depsgraph, rigs: Collection[i
     """Measure the reports of such chains again, on the pose that is shown.
 
     Args:
-        runs: What is kept between updates.
+        runs: The session's runs.
         depsgraph: The depsgraph, which shows the solutions.
         rigs: The armatures that were updated.
     """

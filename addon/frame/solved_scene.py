@@ -332,7 +332,7 @@ class SolvedScene:
         return frame
 
     def _shown_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame | None:
-        """Return a bone's frame if its parent carried it in Blender's pose; None if singular."""
+        """Return a bone's frame with its shown offset from its parent; None if singular."""
         above = pose.fk.rig.parents[bone]
         shown_parent = WHOLE if above < 0 else pose.now.frame(above)
         if mat_determinant(shown_parent[0]) == 0.0:

@@ -32,7 +32,7 @@ MOST_CACHED = 250_000
 
 
 class Runs:
-    """What is kept of a plan's armatures and units between updates.
+    """The readers, writers and units of a plan, kept between updates.
 
     Attributes:
         planner: The planner.
@@ -113,7 +113,7 @@ class Runs:
         Each unit is read from the snapshot with the results of those before it.
 
         Args:
-            snapshot: The snapshot, which is not changed.
+            snapshot: The snapshot, which isn't changed.
             frame: The new frame; None if the frame did not change.
         """
         solved = SolvedScene(snapshot)
@@ -134,7 +134,7 @@ class Runs:
         return [*map(self.unit, self.plan.sequences.at(time).units)]
 
     def solve_next(self, solved: SolvedScene, unit: Unit, frame: float | None) -> None:
-        """Solve a unit, and add its result for the following ones."""
+        """Solve a unit, and add its result for the following units."""
         result = _result(solved, unit, frame)
         if not result.bones:
             unit.last = None
@@ -235,11 +235,11 @@ def _refuse_far(locations: Mapping[int, Vec]) -> None:
 def solve_armatures(
     depsgraph: bpy.types.Depsgraph, armatures: Iterable[bpy.types.Object]
 ) -> SolvedScene:
-    """Solve armatures as the last update of a depsgraph did, and write nothing.
+    """Solve armatures as the last update of a depsgraph did, without writing.
 
     Args:
         depsgraph: The evaluated depsgraph.
-        armatures: The armatures; all that are solved together with them are included.
+        armatures: The armatures; all solved together with them are included.
     """
     runs = present_runs()
     return runs.solve(_snapshot(runs, depsgraph, armatures), None)
@@ -248,7 +248,7 @@ def solve_armatures(
 def solve_constraint(
     depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, index: int
 ) -> tuple[ChainInput, Posture, Frame]:
-    """Solve a constraint as the last update of a depsgraph did, and write nothing.
+    """Solve a constraint as the last update of a depsgraph did, without writing.
 
     Returns:
         The chain in its FK pose, the solved chain, and the armature's frame in world space.
@@ -269,7 +269,7 @@ def solve_constraint(
 def _snapshot(
     runs: Runs, depsgraph: bpy.types.Depsgraph, armatures: Iterable[bpy.types.Object]
 ) -> EvaluatedSnapshot:
-    """Read armatures, and all that are solved together with them."""
+    """Read armatures, and all solved together with them."""
     plan = runs.plan
     groups = [plan.groups.get(session_uid(armature), ()) for armature in armatures]
     rigs = evaluated_copies(plan, depsgraph, {uid for group in groups for uid in group})

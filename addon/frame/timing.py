@@ -14,7 +14,7 @@ class Timing:
     """The session's measurement.
 
     Attributes:
-        is_asked: Whether the next update that poses an armature is measured.
+        is_asked: Whether to measure the next update that poses an armature.
         seconds: The duration of the last measured update; None before the first.
     """
 

@@ -89,7 +89,7 @@ class TreeUnit(Unit):
         self._members = [ReachingChain(chain, is_member=True) for chain in plan.chains]
         self._bits: tuple[object, ...] = ()
         self._stamp: tuple[int, int] | None = None
-        self._body: tuple[object, BodyInput] | None = None  # After what it was made from.
+        self._body: tuple[object, BodyInput] | None = None  # With the inputs it was made from.
         self._posed: tuple[BodyInput, BodyPosture] | None = None
 
     @cached_property
@@ -376,7 +376,7 @@ def _reason(tree: TreePlan, i: int, inputs: TreeInput, outcome: MemberOutcome, s
 
 
 def _bends(chain: ChainPlan) -> Bends:
-    """Return the rest bend of a chain from each of its bones on."""
+    """Return the rest bend of a chain's remainder from each of its bones."""
     rig, bones = chain.rig, chain.bones
     starts = range(len(bones))
     if not chain.has_hand:
@@ -385,5 +385,5 @@ def _bends(chain: ChainPlan) -> Bends:
     limb, hand = bones[:-1], bones[-1]
     limb_bends = [bend_side(rig, limb[start:], hand) if limb[start:] else None for start in starts]
     if chain.tip_bone >= 0:
-        return limb_bends, limb_bends  # Only the head of the hand reaches.
+        return limb_bends, limb_bends  # Only the head of the hand reaches the target.
     return [bend_side(rig, bones[start:], -1) for start in starts], limb_bends

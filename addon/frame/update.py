@@ -33,7 +33,7 @@ def update(runs: Runs, scene: SceneSnapshot, frame: float | None) -> tuple[Solve
     """Solve the armatures of a snapshot, and compose their channel values.
 
     Returns:
-        The solved scene, and the armatures whose channel values differ from the last ones.
+        The solved scene, and the armatures whose channel values changed.
     """
     solved = runs.solve(scene, frame)
     changed: set[int] = set()
@@ -53,7 +53,7 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
     """Solve and write what the coming evaluation affects, as far as the inputs are certain.
 
     Args:
-        runs: What is kept between updates.
+        runs: The session's runs.
         early: Records the result, to be verified after the evaluation.
         coming: The evaluation.
     """
@@ -98,8 +98,8 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     Blender evaluates them again.
 
     Args:
-        runs: What is kept between updates.
-        early: What was done ahead of the evaluation.
+        runs: The session's runs.
+        early: The results solved ahead of the evaluation.
         done: The evaluation.
     """
     if not done.is_played:
@@ -235,7 +235,7 @@ def _evaluate_again(
     optional: Set[int] = frozenset(),
     released: Iterable[bpy.types.Object] = (),
 ) -> None:
-    """Write results and have Blender evaluate them.
+    """Write results, and let Blender evaluate them.
 
     In a render Blender itself evaluates after the handlers; evaluating here would hide the changes
     from the renderer. The next handler restores the FK pose.
@@ -255,7 +255,7 @@ def _evaluate_again(
         return
     may_be_rebuilt = depsgraph.id_type_updated("SCENE")
     if may_be_rebuilt:
-        # Without this, Blender up to 4.5 crashes later, because the view layer lacks its bases.
+        # Otherwise Blender up to 4.5 crashes later, because the view layer lacks its bases.
         cast(Any, depsgraph.scene).original.update_tag()
     saved: list[SavedPose] = []
     # The evaluation may flush animation of another depsgraph or frame to the channels.
@@ -309,15 +309,15 @@ def after_edits_of_others(
     """Evaluate edits by other handlers, as Blender would after ours, and then follow.
 
     Args:
-        runs: What is kept between updates.
-        depsgraph: The evaluated depsgraph, not that of a render.
+        runs: The session's runs.
+        depsgraph: The evaluated depsgraph; never that of a render.
         follow: Reads the depsgraph, and must not raise. It sees the updates of both evaluations.
     """
     tagged, overwritten = tagged_in([depsgraph]), runs.overwritten
     objects = [(rig, rig.object) for rig in runs.plan.rigs.values()]
     rigs = [rig for rig, ob in objects if _exists(ob) and ob.name in tagged]
     original_poses = [SavedPose(rig) for rig in rigs] if is_foreign(depsgraph) else []
-    for rig in rigs:  # They may show the right pose.
+    for rig in rigs:  # These may already show the right pose.
         overwritten.write(runs.writers[rig.uid], is_quiet=True)
 
     def restore_and_follow(*_unused: object) -> None:
@@ -362,7 +362,7 @@ class Update(NamedTuple):
         is_played: Whether only the frame changed, and no data-block was edited.
         is_rebuilt: Whether its relations were rebuilt.
         is_undo: Whether it follows an undo or redo.
-        is_foreign: Whether Blender does not flush its animation to the original data.
+        is_foreign: Whether Blender doesn't flush its animation to the original data.
         has_new_curves: Whether F-curves may have been edited.
         redeclared: Armatures whose dependencies were just declared, so Blender evaluates them again
             anyway.
@@ -386,7 +386,7 @@ class Affected(NamedTuple):
 
     Attributes:
         update: The update.
-        runs: What is kept of them.
+        runs: The session's runs.
         evaluated: The affected armatures, evaluated.
         new: Those that this view layer hasn't shown yet, or whose lists a script changed.
     """

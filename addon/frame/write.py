@@ -49,7 +49,7 @@ class PoseWriter:
         poses_any: Whether chains pose any of its bones.
         composed: The channels and their composed values; empty before the first `compose`.
         reports: The reports of its constraints, as in `SolvedPose`.
-        shown: The reports that its constraints show.
+        shown: The reports last written to its constraints.
     """
 
     def __init__(self, rig: Skeleton, rows: Rows, poses_any: bool) -> None:
@@ -181,8 +181,8 @@ class ChannelBuffer:
 
         Args:
             rig: The armature.
-            rows: The bones that are read and written.
-            group: The channel, and the bones that have it.
+            rows: The bones whose channels are read and written.
+            group: The channel, and its bones.
             bones: Those of the group's bones to access.
         """
         self.rig, self.channel, self.size, self.bones = rig, group.channel, group.size, bones
@@ -252,7 +252,7 @@ class Overwrite(NamedTuple):
         played: Its values after evaluating the frame, if muted F-curves weren't muted; else
             `before`.
         written: The values that were written.
-        curves: F-curves that overwrite them if the evaluation includes the animation.
+        curves: F-curves that overwrite them if the evaluation includes animation.
     """
 
     buffer: ChannelBuffer
@@ -409,14 +409,14 @@ def _restore_by_name(over: Overwrite, fk: array[float]) -> None:
     """Restore bones by name, after an armature's bones or their order changed."""
     buffer, size = over.buffer, over.buffer.size
     bones = pose_bones(buffer.rig.object)
-    restored = [bones.get(buffer.rig.names[i]) for i in buffer.bones]
+    existing = [bones.get(buffer.rig.names[i]) for i in buffer.bones]
     present = over.written[:]
-    for position, bone in enumerate(restored):
+    for position, bone in enumerate(existing):
         if bone is not None:
             values = array("f", getattr(bone, buffer.channel))
             present[position * size : (position + 1) * size] = values
     merged = _merged(over, present, fk)
-    for position, bone in enumerate(restored):
+    for position, bone in enumerate(existing):
         if bone is not None:
             setter = bone.path_resolve(buffer.channel, False)
             setter.foreach_set(merged[position * size : (position + 1) * size])

@@ -127,7 +127,7 @@ class Snapshot(Protocol):
 
     @property
     def rigs(self) -> Mapping[int, bpy.types.Object]:
-        """The evaluated armatures that are being solved."""
+        """The evaluated armatures being solved."""
         ...
 
     @property
@@ -302,7 +302,7 @@ class GoalSource(Protocol):
     def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:
         """Return a token of the evaluated meshes that the chain watches; None if unknown.
 
-        It is the same for all goals of chains that watch the same objects.
+        It is equal for all goals of chains that watch the same objects.
         """
         ...
 
@@ -315,7 +315,7 @@ class GoalSource(Protocol):
             aim: The goal from the constraint's target.
 
         Raises:
-            ProblemError: If there is no valid goal.
+            ProblemError: If the goal is invalid.
         """
         ...
 
@@ -374,12 +374,12 @@ class Tie(NamedTuple):
 
 
 class UnitPlan:
-    """What is solved at once: a chain, a tree of chains that share bones, or a pre-pass bone.
+    """A unit, solved at once: a chain, a tree of chains that share bones, or a pre-pass bone.
 
     Attributes:
         rig: The armature.
         items: The indices of the constraints that it solves.
-        bones: The posed bones; empty if it cannot be solved.
+        bones: The posed bones; empty if it can't be solved.
         ranges: The posed bones as ranges of consecutive indices.
         root_parent: The parent of the first bone; -1 without one.
         is_layered: Whether a unit earlier in the list poses some of its bones.

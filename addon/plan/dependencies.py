@@ -37,11 +37,11 @@ def declare(armatures: Iterable[bpy.types.Object]) -> set[int]:
         members.sort(key=lambda ob: ob.name_full)
         for ob in members:
             among = members if ob == members[0] else [ob]
-            read_first = [
+            outside = [
                 other for source in among for other in needs[source] if other not in together
             ]
             wanted: list[Read] = [(source, bone, "") for a in among for source, bone in direct[a]]
-            for other in [*read_first, *members[:1]]:
+            for other in [*outside, *members[:1]]:
                 wanted += reads.get(other, ())
             # An armature doesn't need a dependency on itself.
             wanted = [read for read in dict.fromkeys(wanted) if read[0] != ob]
@@ -53,7 +53,7 @@ def declare(armatures: Iterable[bpy.types.Object]) -> set[int]:
 
 
 class PendingDeclarations:
-    """The armatures of the session whose dependencies will be declared before the next update.
+    """The session's armatures whose dependencies will be declared before the next update.
 
     Attributes:
         armatures: The armatures.

@@ -130,7 +130,7 @@ def _slots_of(rig: Skeleton, channels: Iterable[tuple[str, int]]) -> set[int]:
 
 
 def _replaced(ob: bpy.types.Object) -> Curves | None:
-    """Return an armature's F-curves; None if it has NLA strips or several strips of an action."""
+    """Return an armature's F-curves; None with NLA strips or several strips of an action."""
     data = ob.animation_data
     if data is None or data.nla_tracks:
         return None
@@ -191,7 +191,7 @@ class _DependencyWalk:
             return False
         if rig.uid in lookahead.mode_animated:
             return False
-        # Otherwise animation would overwrite what is written ahead.
+        # Otherwise animation would overwrite values written ahead.
         return not lookahead.animated[rig.uid] or rig.uid in lookahead.replaced
 
     def _knows_chain(self, chain: ChainPlan) -> bool:
@@ -308,7 +308,7 @@ def _parents_of(ob: bpy.types.Object) -> list[bpy.types.Object]:
 
 
 def _starts(chain: ChainPlan) -> list[Node]:
-    """Return the nodes that a chain depends on."""
+    """Return the nodes on which a chain depends."""
     if chain.problem:
         return [(chain.rig.object, -1)]
     bones = (*chain.bones, chain.tip_bone, *([chain.foot] if chain.foot >= 0 else ()))

@@ -85,7 +85,7 @@ def is_orphaned(ob: bpy.types.Object) -> bool:
 
 
 def _all_disturbed(plan: Plan, order: Order) -> list[tuple[Skeleton, list[Disturbed]]]:
-    """Return the bones with native constraints or drivers that matter to the plan."""
+    """Return the bones with native constraints or drivers that affect the plan."""
     relevant = {uid: set(bones) for uid, bones in plan.posed.items()}
     for uid, bone in order.constrained:
         if uid in relevant and bone >= 0:

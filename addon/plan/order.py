@@ -465,7 +465,7 @@ class Order:
         return next(((ob, above) for above in reversed(path) if above in posed), None)
 
     def _late_drivers(self, node: Node) -> Iterator[Late]:
-        """Yield a node if something solved drives it."""
+        """Yield a node's late input if something solved drives it."""
         behind = self._units_behind(self._driving(node))
         if behind:
             name = _owner(node).name

@@ -107,7 +107,7 @@ class ArmaturePlan:
         self.keys[:], self.lists = _lists_of(settings(self.rig.object))
 
     def reset_messages(self) -> None:
-        """Reset problems and notes to those that concern this armature alone."""
+        """Reset problems and notes to those from this armature only."""
         for chain, (problem, note) in zip(self.chains, self._own_messages, strict=True):
             chain.problem, chain.note, chain.is_late = problem, note, False
         for bone in self.pre_pass:
@@ -262,7 +262,7 @@ class Lookahead:
         return rigs.union(*[self.sources[name] for name in tagged if name in self.sources])
 
     def is_outdated(self) -> bool:
-        """Return whether the set of animated channels of an object has changed."""
+        """Return whether the set of animated channels of any object changed."""
         return any(animation.signature(ob) != signature for ob, signature in self.signatures)
 
 
@@ -274,7 +274,7 @@ class Plan:
 
     Attributes:
         units: All units in solving order, where units with states count as being in none.
-        needs: By unit, those that must be solved before it.
+        needs: By unit, the units that must be solved before it.
         by_state: By unit with states, its additional needs in each state.
         units_of: The units by armature, in solving order.
         sequences: The order of solving at each frame.
@@ -288,7 +288,7 @@ class Plan:
         following: By armature and first bone of a unit, the objects and constrained bones that
             follow it, except for followers of another unit that needs it.
         moves: By unit, what it moves, except for what another unit that needs it moves.
-        groups: By armature, all that are evaluated together with it.
+        groups: By armature, all armatures evaluated together with it.
         keys: By armature, the keys of its constraints, in list order.
         animated: Armatures whose channels and settings Blender may change at any frame.
         timed: Armatures whose solutions depend on the frame itself.
@@ -298,7 +298,7 @@ class Plan:
         watched: The same for further objects, besides targets and poles.
         lookahead: Which armatures can be solved ahead of an evaluation.
         read: All skeletons read, by the names of their objects and data.
-        copied: By name of an object or data-block, the armatures that are copied with it.
+        copied: By name of an object or data-block, the armatures that Blender copies with it.
         orphaned: Armatures without constraints that still have a dependency driver.
         disturbed: By armature, the bones with native constraints or drivers that affect the plan.
         switched: Objects whose native constraints animation switches, which affects the order, each
@@ -375,7 +375,7 @@ class Plan:
         return moved
 
     def copied_with(self, tagged: Set[str]) -> set[int]:
-        """Return the armatures that are copied because of tagged data-blocks, by name."""
+        """Return the armatures that Blender copies for tagged data-blocks, by name."""
         return {uid for name in self.copied.keys() & tagged for uid in self.copied[name]}
 
     def has_same_names(self, tagged: Set[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Make the plan on demand, and discard it when it is no longer valid.
+"""Make the plan on demand, and discard it once it is outdated.
 
 It is discarded when a setting or relation that it uses changes, and with the session (load, undo).
 Only armatures with changed inputs are planned again.
@@ -149,7 +149,7 @@ class Planner:
         drivers, first keys, and pointers to removed objects.
 
         Args:
-            tagged: The names of the data-blocks that were tagged.
+            tagged: The names of the tagged data-blocks.
             armatures: Updated armature data, which may have been in Edit Mode.
         """
         try:
@@ -168,7 +168,7 @@ class Planner:
         except ReferenceError:  # Something was removed.
             self.discard(skeletons=True)
             return
-        if have_bones_changed():  # Of an armature that was hidden until now.
+        if have_bones_changed():  # Of a formerly hidden armature.
             self.discard(skeletons=True)
             return
         sources = self.armatures.items()

@@ -158,7 +158,7 @@ def _is_above(chain: ChainPlan, bone: int, point: Point | None) -> bool:
 
 
 def _note_of_disturbance(chain: ChainPlan) -> str:
-    """Return a note on drivers and native constraints that are applied after the solve."""
+    """Return a note on drivers and native constraints that apply after the solve."""
     bones = pose_bones(chain.rig.object)
     count = len(chain.rig.names)
     driven = chain.driven
