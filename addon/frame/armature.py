@@ -203,7 +203,7 @@ class FkReader:
         self._has_only_quaternions = False
 
     def varying(self) -> Varying:
-        """Return which of the values that are read the armature's animation changes."""
+        """Return which of the read values the armature's animation changes."""
         animated = animation.animated(self.rig.object)
         paths = {path for path, _ in animated.keyed | animated.driven}
         names = settings_form().names

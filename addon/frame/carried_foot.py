@@ -1,4 +1,4 @@
-"""Feet that aren't children of their legs, but the targets of these.
+"""Feet that aren't children of their legs, but the legs' targets.
 
 Game rigs with baked IK have them. On the ground and in walks such a foot follows the leg's goal.
 """

@@ -254,7 +254,7 @@ class ChainUnit(Unit):
     def measured(
         self, inputs: SolveInput, result: SolveResult, turns: Sequence[Quat], rounding: float
     ) -> tuple[Report, ...]:
-        """Return the report of the constraint, measured on the pose as it is written.
+        """Return the report of the constraint, measured on the written pose.
 
         With a partial influence, its state is that of the pose at influence 1.
         """
@@ -369,8 +369,8 @@ class ReachingChain(ChainUnit):
         method = SOLVERS[SOLVER_NAMES[settings.solver]]
         if method.bones == 0:
             return
-        # A hand whose tail is the tip may come on top of the required bones, or be one of them with
-        # a Rotation Weight of 0.
+        # A hand whose tail is the tip is one more bone. With a Rotation Weight of 0 it may be one
+        # of the required bones.
         chain, required = self.plan, method.bones
         count = len(chain.bones)
         if chain.has_hand and chain.tip_bone >= 0:

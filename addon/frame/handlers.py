@@ -267,7 +267,7 @@ def _update(
             return
         events.is_inside = True
         _take_ends("depsgraph_update_pre", "frame_change_pre")
-        if depsgraph.mode == "RENDER":  # Results stay in the channels until these.
+        if depsgraph.mode == "RENDER":  # Until these, results stay in the channels.
             _take_ends("render_post", "render_cancel")
         try:
             _follow(events, depsgraph, is_frame_change, has_others)

@@ -1,6 +1,6 @@
-"""Reports of chains whose bones Blender poses further, by their drivers or constraints.
+"""Reports of chains whose bones drivers or native constraints move after the solve.
 
-These act after the solution, so only Blender's evaluation has the tip's final location.
+Only Blender's evaluation then has the final location of the tip.
 """
 
 from __future__ import annotations

@@ -300,7 +300,7 @@ class SolvedScene:
         return frame
 
     def _carried_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
-        """Return the frame of a bone that no chain poses, from that of its parent."""
+        """Return the frame of a bone that no chain poses, from its parent's frame."""
         rig = pose.fk.rig
         followers = self.snapshot.followers(rig)
         is_pulled = bone in self.plan.pulled.get(rig.uid, ())

@@ -151,7 +151,7 @@ class TreeUnit(Unit):
     def measured(
         self, inputs: TreeInput, result: SolveResult, turns: Sequence[Quat], rounding: float
     ) -> tuple[Report, ...]:
-        """Return the reports of its chains, measured on the pose as it is written."""
+        """Return the reports of its chains, measured on the written pose."""
         if self._posed is None:
             return result.reports
         tree, (body, posture) = self.plan, self._posed

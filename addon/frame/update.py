@@ -436,9 +436,9 @@ class Affected(NamedTuple):
 def affected_by(runs: Runs, update: Update) -> Affected:
     """Return the armatures that an update affects.
 
-    These are the updated ones, those that depend on something updated or on the frame, and those
-    that this view layer hasn't shown yet; each with all solved with it. If dependencies changed,
-    all armatures are affected.
+    They are updated, depend on something updated or on the frame, or weren't shown by this view
+    layer yet. All armatures solved with them are included. If dependencies changed, all armatures
+    are affected.
     """
     depsgraph, redeclared = update.depsgraph, update.redeclared
     is_frame_change = update.frame is not None

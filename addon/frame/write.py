@@ -249,8 +249,7 @@ class Overwrite(NamedTuple):
     Attributes:
         buffer: The channel.
         before: Its values before they were overwritten.
-        played: Its values after evaluating the frame, if muted F-curves weren't muted; else
-            `before`.
+        played: Its values with the muted F-curves of the new frame; `before` without any.
         written: The values that were written.
         curves: F-curves that overwrite them if the evaluation includes animation.
     """

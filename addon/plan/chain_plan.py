@@ -425,7 +425,7 @@ class UnitPlan:
         return 0
 
     def channels_of(self) -> Sequence[bpy.types.Object]:
-        """Return objects of which it reads only channels, independent of their parents."""
+        """Return the objects from which it reads only channels, independent of their parents."""
         return ()
 
 
@@ -489,8 +489,8 @@ class ChainPlan(UnitPart):
         is_disturbed: Whether the note says that Blender moves its bones after they are solved.
         is_late: Whether the note says that it is one update late.
         stretches: Whether its bones may stretch.
-        uneven: A bone that doesn't inherit its parent's axes unchanged, and would be sheared by a
-            parent that only gets longer, so the chain stretches uniformly; -1 for none.
+        uneven: A bone that doesn't inherit its parent's axes unchanged; -1 for none. A parent
+            scaled only along its length would shear it, so the chain stretches uniformly.
         more: Slots (see `KINDS`) that it poses besides rotations.
         ranges: The bones as ranges of consecutive indices.
         root_parent: The parent of the first bone; -1 without one.

@@ -106,7 +106,7 @@ def _make_names_unique(armature: bpy.types.Object) -> bool:
 
 
 def _follow_in_lists(armature: Any, old_name: object, name: object) -> None:
-    """Update list items that planning doesn't resolve, before a bone forgets its old name."""
+    """Make list items that planning doesn't resolve follow a bone that forgets its old name."""
     if old_name in pose_bones(armature):
         return
     for collection in LISTS:

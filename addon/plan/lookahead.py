@@ -143,8 +143,8 @@ def _switched(rig: Skeleton, animated: animation.Channels) -> set[tuple[int, str
     paths = [path for path, _ in animated.keyed | animated.driven if path.endswith(SWITCHES)]
     bones = [
         name
-        for name, rest in map(split_bone_path, paths)
-        if rest.startswith(("constraints[", "rotation_mode"))
+        for name, property_path in map(split_bone_path, paths)
+        if property_path.startswith(("constraints[", "rotation_mode"))
     ]
     return {(rig.uid, name) for name in bones}
 
@@ -292,14 +292,16 @@ class _DependencyWalk:
     def _posed_by_animation(self, ob: bpy.types.Object) -> set[str]:
         """Return the bones with drivers, or with F-curves of other than transform channels."""
         bones = pose_bones(ob).keys()
-        rests = animation.all_curves(cast(Any, ob.data))
-        if any(c.data_path.startswith("bones[") and not HIDES.search(c.data_path) for c in rests):
+        rest_curves = animation.all_curves(cast(Any, ob.data))
+        if any(
+            c.data_path.startswith("bones[") and not HIDES.search(c.data_path) for c in rest_curves
+        ):
             return set(bones)
         data = ob.animation_data
         curves = self.curves.get(ob.session_uid)
         driven = [split_bone_path(curve.data_path) for curve in (data.drivers if data else ())]
         keyed = [split_bone_path(path) for path in (curves.places if curves else ())]
-        other = [(name, rest) for name, rest in keyed if rest not in KIND_OF]
+        other = [(name, channel) for name, channel in keyed if channel not in KIND_OF]
         return {name for name, _ in (*driven, *other)} & set(bones)
 
 

@@ -61,7 +61,7 @@ class Trace(NamedTuple):
 
     Attributes:
         is_moving: Whether it follows a solved chain.
-        units: The units that it follows, except for those that these need anyway.
+        units: The units that it follows, without those these need anyway.
         late: The inputs on which it depends one update late.
     """
 
@@ -136,7 +136,7 @@ class Order:
         layers = [unit for unit in self.units if self.beneath[unit]]
         self._stacked = {*layers}.union(*[self.beneath[unit] for unit in layers])
         self._alone = {
-            node: units[0] for node, units in self.posing.items() if units[0] not in self._stacked
+            key: units[0] for key, units in self.posing.items() if units[0] not in self._stacked
         }
         self.unit_of = {member: unit for unit in self.units for member in unit.parts}
         # The dependencies of each chain, and of its unit.
@@ -218,8 +218,8 @@ class Order:
     def groups(self) -> dict[int, set[int]]:
         """Return, by armature, the armatures that must be evaluated together with it.
 
-        If only one of two dependent armatures were evaluated, transforms would come from our
-        arithmetic in one update and from Blender's in another, and differ in the last bits.
+        Otherwise transforms would come from our arithmetic in one update and from Blender's in
+        another, and differ in the last bits.
         """
         together: dict[int, set[int]] = {uid: set() for uid in self.posed}
         for unit, needs in self.needs.items():
@@ -277,7 +277,7 @@ class Order:
         return needs
 
     def _posing(self, starts: Iterable[Node], chain: UnitPart) -> set[UnitPlan]:
-        """Return the units that some nodes follow, except for those that these need anyway.
+        """Return the units that some nodes follow, without those these need anyway.
 
         The chain gets notes if it is one update late.
         """
@@ -290,16 +290,13 @@ class Order:
 
     def _sources_of(self, node: Node) -> list[Node]:
         """Return the nodes on which a node depends for the order of solving."""
-        sources_of_node = self._sources.get(node)
-        if sources_of_node is None:
+        upstream = self._sources.get(node)
+        if upstream is None:
             self._note_visit(node)
             sources = [source for _, sources in self._constraints(node) for source in sources]
-            sources_of_node = [
-                *parents(node),
-                *(source for source in sources if source[1] != SHAPE),
-            ]
-            self._sources[node] = sources_of_node
-        return sources_of_node
+            upstream = [*parents(node), *(source for source in sources if source[1] != SHAPE)]
+            self._sources[node] = upstream
+        return upstream
 
     def _note_visit(self, node: Node) -> None:
         ob, bone = node
@@ -320,11 +317,7 @@ class Order:
         for trace in above:
             late |= dict.fromkeys(trace.late)
         late |= dict.fromkeys(self._late_at(node, is_carried))
-        units = [
-            traces[source_node].units
-            for source_node in self._counted(node, sources)
-            if source_node in traces
-        ]
+        units = [traces[src].units for src in self._counted(node, sources) if src in traces]
         return Trace(is_moving, self._united(node, units), tuple(late))
 
     def _counted(self, node: Node, sources: list[Node]) -> list[Node]:

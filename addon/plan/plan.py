@@ -286,7 +286,7 @@ class Plan:
         moved: By armature, `ArmaturePlan.moved`.
         carried: Objects that follow a moved bone.
         following: By armature and first bone of a unit, the objects and constrained bones that
-            follow it, except for followers of another unit that needs it.
+            follow it. Followers of another unit that needs it are left out.
         moves: By unit, what it moves, except for what another unit that needs it moves.
         groups: By armature, all armatures evaluated together with it.
         keys: By armature, the keys of its constraints, in list order.
@@ -294,7 +294,7 @@ class Plan:
         timed: Armatures whose solutions depend on the frame itself.
         driven: Armatures with drivers on settings that aren't read at each frame; Blender doesn't
             notify of their changes.
-        sources: By object that constraints or walks use, the armatures that depend on it.
+        sources: By object used by constraints or walks, the armatures that depend on it.
         watched: The same for further objects, besides targets and poles.
         lookahead: Which armatures can be solved ahead of an evaluation.
         read: All skeletons read, by the names of their objects and data.

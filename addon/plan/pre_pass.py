@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class PrePassBone(UnitPart, ABC):
-    """A bone posed from its FK pose before the chains that depend on it.
+    """A bone posed on top of its FK pose, before the chains that depend on it.
 
     It isn't in the list of constraints: the chains that it serves report its problems, and it is
     off while all of them are disabled.
@@ -106,7 +106,7 @@ class PrePassBone(UnitPart, ABC):
         Args:
             axes: The axes in armature space.
             parent: The frame of its parent in armature space.
-            local: Its local channels, with whose rotation the result is made compatible.
+            local: Its local channels; the result is compatible with their rotation.
         """
         return rotation_to(self.rig.bone(self.bone), axes, parent[0], local)
 

@@ -31,7 +31,7 @@ class Feature:
         resolve: Completes the plan of a chain that reaches a target; raises `ProblemError` if the
             constraint is invalid.
         pre_pass: Takes all chains of an armature, which it may change; returns the pre-pass bones.
-        lists: By name of a further list of an armature, a function that returns a signature of the
+        lists: By name of a further list of an armature, a function returning a signature of the
             parts that the plan uses.
         on_update: Called at each update, except for frame changes.
     """

@@ -61,7 +61,7 @@ class Sequences:
 
         Args:
             units: All units, in solving order without any states.
-            needs: By unit that can be solved, the units that it always needs.
+            needs: By valid unit, the units that it always needs.
             by_state: By unit with states, its additional needs in each state.
         """
         self._units, self._needs, self._by_state = units, needs, by_state

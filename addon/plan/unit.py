@@ -52,7 +52,7 @@ class Unit(ABC):
     def measured(
         self, inputs: Any, result: SolveResult, turns: Sequence[Quat], rounding: float
     ) -> tuple[Report, ...]:
-        """Return the reports of its constraints, measured on the pose as it is written.
+        """Return the reports of its constraints, measured on the written pose.
 
         Args:
             inputs: The inputs of the solution.
