@@ -156,14 +156,12 @@ class Planner:
             forget_skeletons(armatures)
             changed = {
                 ob.session_uid
-                for ob, old_signature in self._signatures
-                for signature in [self._signature(ob)]
-                if signature != old_signature
-                or not tagged.isdisjoint(signature[:2])
-                or ob.data in armatures
+                for ob, old in self._signatures
+                for new in [self._signature(ob)]
+                if new != old or not tagged.isdisjoint(new[:2]) or ob.data in armatures
             }
             changed_lists = {
-                uid for uid, armature in self.armatures.items() if armature.has_changed_lists()
+                uid for uid, plan in self.armatures.items() if plan.has_changed_lists()
             }
         except ReferenceError:  # Something was removed.
             self.discard(skeletons=True)
@@ -172,9 +170,7 @@ class Planner:
             self.discard(skeletons=True)
             return
         sources = self.armatures.items()
-        outdated = changed_lists | {
-            uid for uid, armature in sources if changed & {uid, *armature.sources}
-        }
+        outdated = changed_lists | {uid for uid, plan in sources if changed & {uid, *plan.sources}}
         if changed or outdated or self._has_new_armatures():
             self._discard(outdated)
 
