@@ -66,20 +66,18 @@ def selected_in(context: bpy.types.Context, armature: bpy.types.Object) -> list[
     Object Mode.
     """
     bones: Any = context.selected_pose_bones or ()
-    selected_controls = {(bone.id_data, bone.name) for bone in bones}
+    handles = {(bone.id_data, bone.name) for bone in bones}
     if context.mode != "POSE":
-        selected_controls |= {(ob, "") for ob in context.selected_objects}
+        handles |= {(ob, "") for ob in context.selected_objects}
     chains, names = chains_in(armature), selected(context, armature)
-    with_selected_control = {
-        chain.item for chain in chains if not selected_controls.isdisjoint(controls_of(chain))
-    }
+    aimed = {chain.item for chain in chains if not handles.isdisjoint(controls_of(chain))}
     used_names = {bone for chain in chains for ob, bone in controls_of(chain) if ob == armature}
     used_names |= {
         chain.rig.names[i] for chain in chains for i in (*chain.bones, chain.tip_bone) if i >= 0
     }
     free = [skeleton_of(armature).index[name] for name in names - used_names]
     below_hand = {chain.item for chain in chains for bone in free if hangs_on(chain, bone)}
-    return sorted(with_selected_control | below_hand | {*that_pose(armature, names)})
+    return sorted(aimed | below_hand | {*that_pose(armature, names)})
 
 
 def selected(context: bpy.types.Context, armature: bpy.types.Object) -> set[str]:

@@ -182,22 +182,20 @@ def follow(depsgraph: bpy.types.Depsgraph) -> None:
     context = bpy.context
     ob, bone = _active(context)
     selection = (session_uid(ob) if ob is not None else 0, bone)
-    previous = _seen
-    if previous is not None and previous.selection == selection:
-        rig = planner.current().rigs.get(previous.armature)
+    last = _seen
+    if last is not None and last.selection == selection:
+        rig = planner.current().rigs.get(last.armature)
         current = (0, 0) if rig is None else _shown_in(settings(rig.object))
-        if current[1] == previous.size:
-            _seen = previous._replace(item=current[0])
+        if current[1] == last.size:
+            _seen = last._replace(item=current[0])
             return
-        previous = None  # Adding and removing activate a row that the user didn't choose.
+        last = None  # Adding and removing activate a row that the user didn't choose.
     armature = shown_armature(context)
     if armature is None:
         _seen = Seen(selection, 0, -1, 0)
         return
     uid, fabrik = session_uid(armature), settings(armature)
-    is_chosen = (
-        previous is not None and previous.armature == uid and previous.item != fabrik.active_index
-    )
+    is_chosen = last is not None and last.armature == uid and last.item != fabrik.active_index
     entry = None if is_chosen or _is_loaded else selected_entry(context)
     if entry is not None and fabrik.active_index != entry[1]:
         fabrik.active_index = entry[1]

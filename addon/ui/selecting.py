@@ -47,10 +47,8 @@ def is_clickable(ob: bpy.types.Object, name: str) -> bool:
         return False
     # Pose bones are hidden in Pose Mode since 5.0, their bones in earlier versions.
     owner: Any = posed if hasattr(posed, "hide") else posed.bone
-    collections = posed.bone.collections
-    return not owner.hide and (
-        not collections or any(collection.is_visible_effectively for collection in collections)
-    )
+    groups = posed.bone.collections
+    return not owner.hide and (not groups or any(c.is_visible_effectively for c in groups))
 
 
 def _select_bones(
