@@ -1,4 +1,4 @@
-"""Converting mouse movement in a 3D Viewport to displacements in world space."""
+"""Converts mouse movement in a 3D Viewport to displacements in world space."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ PRECISE = 0.1
 class Pointer:
     """The mouse during a drag.
 
-    The point is moved in the plane through it that faces the viewer. When the view changes, the
-    drag continues from the current displacement. No reference to the view is kept, as it may become
+    The point moves in the plane through it that faces the viewer. When the view changes, the drag
+    continues from the current displacement. No reference to the view is kept, as it may become
     invalid.
     """
 
@@ -83,9 +83,9 @@ class Pointer:
         """Return the displacement of the mouse, in world space."""
         region, view = context.region, context.region_data
         depth = add(self._place, self._base)
-        there = region_2d_to_location_3d(region, view, self._at, depth)
-        here = region_2d_to_location_3d(region, view, self._grip, depth)
-        return add(self._base, vector(there - here))
+        end = region_2d_to_location_3d(region, view, self._at, depth)
+        start = region_2d_to_location_3d(region, view, self._grip, depth)
+        return add(self._base, vector(end - start))
 
     def line(self, context: bpy.types.Context) -> tuple[Vec, Vec]:
         """Return origin and unit direction of the view ray through the mouse."""
