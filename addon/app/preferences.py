@@ -115,9 +115,9 @@ def _draw_solver(layout: Layout) -> None:
     if fabrik_solver.COMPILED:
         layout.label(text="Compiled: the fast version is used", icon="CHECKMARK")
         return
-    here = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     layout.label(text="Interpreted: the results are the same, but slower", icon="INFO")
-    missing = msg("No compiled version is installed for {platform}", platform=here)
+    missing = msg("No compiled version is installed for {platform}", platform=system)
     layout.label(text=shown(missing), translate=False)
 
 

@@ -19,8 +19,8 @@ SAMPLES: Final = 9
 """Number of frames at which driver values are compared."""
 
 Concerns = Callable[[str, Collection[str]], bool]
-"""Whether an F-curve's data path is relevant for the given bones of an object, where ``""`` stands
-for the object itself."""
+"""Whether a data path is relevant, from the path and the names of an object's bones that matter;
+``""`` is the object itself."""
 
 
 def animated_frames(

@@ -61,8 +61,8 @@ def add(
         use_tail: Whether the tip bone is part of the chain, if new constraints include it.
 
     Raises:
-        ProblemError: If the constraint could not work, or would break another one; nothing has
-            changed then.
+        ProblemError: If the constraint wouldn't work, or would break another one. Nothing is
+            changed in that case.
     """
     planner.discard_if_outdated()
     rig = skeleton_of(armature)
@@ -114,8 +114,8 @@ def remove(armature: bpy.types.Object, *indices: int) -> None:
     bones = {name for index in indices for name in limited_bones(armature, items[index])}
     remove_from(armature, "constraints", "active_index", *indices)
     if bones and cast(bpy.types.Armature, armature.data).is_editable:
-        others = {name for item in items for name in limited_bones(armature, item)}
-        restore_limits(armature, sorted(bones - others))
+        still_limited = {name for item in items for name in limited_bones(armature, item)}
+        restore_limits(armature, sorted(bones - still_limited))
 
 
 def remove_from(armature: bpy.types.Object, collection: str, active: str, *indices: int) -> None:
@@ -259,8 +259,8 @@ def _reindex(
     """
     # Reading unset settings would store empty ones.
     owners = [rig for rig in bpy.data.objects if rig != ob and rig.is_property_set("fabrik")]
-    others = [rig for rig in owners if len(getattr(settings(rig), collection))]
-    animation.rewrite(ob, others, lambda curves: _reindex_curves(curves, places, collection))
+    rigs = [rig for rig in owners if len(getattr(settings(rig), collection))]
+    animation.rewrite(ob, rigs, lambda curves: _reindex_curves(curves, places, collection))
     shot_keys.renew(ob)
 
 

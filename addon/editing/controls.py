@@ -255,8 +255,8 @@ def remove_bones(armature: bpy.types.Object, names: Iterable[str]) -> None:
             if split_bone_path(curve.data_path)[0] in removed:
                 curves.remove(curve)
 
-    others = [ob for ob in bpy.data.objects if ob != armature]
-    animation.rewrite(armature, others, drop)
+    other_objects = [ob for ob in bpy.data.objects if ob != armature]
+    animation.rewrite(armature, other_objects, drop)
     with edit_mode(armature) as bones:
         for name in removed & set(bones.keys()):
             bones.remove(bones[name])

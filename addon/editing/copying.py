@@ -48,7 +48,7 @@ def copy_constraint(
         The names of the new constraints, and notes on bones that were skipped.
 
     Raises:
-        ProblemError: If none can be added; nothing has changed then.
+        ProblemError: If none can be added. Nothing is changed.
     """
     source = settings(armature).constraints[index]
     values, tip = values_of(source), (armature, source.bone)
@@ -81,7 +81,7 @@ def add_with(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> F
     """Add a constraint with the settings in `values`.
 
     Raises:
-        ProblemError: If it could not work, or would break another one; nothing has changed then.
+        ProblemError: If it wouldn't work, or would break another one. Nothing is changed.
     """
     known_problems = editing.problems()
     items = settings(armature).constraints
@@ -101,10 +101,10 @@ def copy_joint(source: Any, bones: Sequence[Any]) -> list[str]:
     Returns:
         The names of the other bones.
     """
-    others = [bone for bone in bones if bone != source]
-    for bone in others:
+    targets = [bone for bone in bones if bone != source]
+    for bone in targets:
         set_values(bone.fabrik_joint, values_of(source.fabrik_joint))
         for name in IK_AXIS if source.fabrik_joint.limit_type == "BLENDER" else ():
             for axis in "xyz":
                 setattr(bone, name + axis, getattr(source, name + axis))
-    return [bone.name for bone in others]
+    return [bone.name for bone in targets]

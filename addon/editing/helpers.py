@@ -95,7 +95,7 @@ class Controls:
             start: The bone.
             is_end: Returns whether to skip the children and followers of a bone.
         """
-        seen, pending = {start}, [start]
+        visited, pending = {start}, [start]
         while pending:
             bone = pending.pop()
             yield bone
@@ -103,8 +103,8 @@ class Controls:
                 continue
             rig = self._rig
             children = {rig.names[i] for i in rig.children[rig.index[bone]]}
-            new = (children | self._followers.get(bone, set())) - seen
-            seen |= new
+            new = (children | self._followers.get(bone, set())) - visited
+            visited |= new
             pending += sorted(new)
 
 

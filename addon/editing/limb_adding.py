@@ -85,7 +85,7 @@ def add_limbs(
         The indices of the constraints, and notes on hinges that couldn't be added.
 
     Raises:
-        ProblemError: If it can't be added; nothing has changed then.
+        ProblemError: If it can't be added. Nothing is changed.
     """
     for limb in limbs:
         refuse_posed(armature, (*limb.bones, *filter(None, [limb.hand])))
@@ -263,7 +263,7 @@ def is_driven(armature: bpy.types.Object, bone: str) -> bool:
 
 
 def _carries(armature: bpy.types.Object, bone: str, after: str) -> bool:
-    """Return whether a bone starts at the joint of another one that is free to rotate there."""
+    """Return whether a bone starts at the joint of a child that is free to rotate there."""
     head, child_head = (pose_bones(armature)[name].bone.head_local for name in (bone, after))
     return (head - child_head).length == 0.0 and not is_driven(armature, after)
 

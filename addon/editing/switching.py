@@ -65,8 +65,8 @@ def limbs_to_fk(
             kept; otherwise they are refused.
 
     Raises:
-        ProblemError: If a switch is animated, or the limbs are animated and can't be keyed; nothing
-            has changed then.
+        ProblemError: If a switch is animated, or the limbs are animated and can't be keyed. Nothing
+            is changed.
     """
     if limbs is None:
         limbs = [limb for _, limb in Body(armature).limbs] if original_bones(armature) else []

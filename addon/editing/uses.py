@@ -67,10 +67,10 @@ def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> se
         bones |= {user.parent_bone} & {*names}
     owners = [user.constraints, user.modifiers]
     if user.pose is not None:
-        others = [bone for bone in user.pose.bones if user != holder or bone.name not in names]
-        owners += [bone.constraints for bone in others]
+        other_bones = [bone for bone in user.pose.bones if user != holder or bone.name not in names]
+        owners += [bone.constraints for bone in other_bones]
         if user == holder:
-            for owner in (user, *others, *[bone.bone for bone in others]):
+            for owner in (user, *other_bones, *[bone.bone for bone in other_bones]):
                 bones |= _texts(owner, names)
     for struct in (item for owner in owners for item in owner):
         bones |= _named(struct, holder, names)

@@ -278,7 +278,7 @@ class AddMotionOperator(Working):
         return msg("Added to {tips}: move {targets}", tips=tips, targets=listed(targets))
 
     def refuse_controls(self, armature: bpy.types.Object) -> None:
-        """Refuse nothing, as there are no controls."""
+        """Accept any armature, because no controls are made."""
 
     def make_controls(
         self, armature: bpy.types.Object, indices: Sequence[int], known: Collection[int]

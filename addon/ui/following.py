@@ -77,7 +77,7 @@ def selected_entry(context: bpy.types.Context) -> ListEntry | None:
 def entries_of(bones: Iterable[Any]) -> list[ListEntry]:
     """Return the constraints of pose bones, without duplicates.
 
-    A bone's constraints are all that have it as tip; if there are none, that of `selected_entry`.
+    A bone's constraints are all that have it as tip; without any, that of `selected_entry`.
     """
     bone_entries: list[ListEntry] = []
     try:
@@ -156,8 +156,8 @@ def _first(
         is_meant: Whether a constraint matches.
     """
     entries = _matching(armature, is_meant)
-    shown = (entry for entry in entries if settings(entry[0]).active_index == entry[1])
-    return next(shown, entries[0] if entries else None)
+    displayed = (entry for entry in entries if settings(entry[0]).active_index == entry[1])
+    return next(displayed, entries[0] if entries else None)
 
 
 def _matching(

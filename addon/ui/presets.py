@@ -49,7 +49,7 @@ class ApplyPresetOperator(Working):
         """Run the file; settings it doesn't mention are reset, except in subgroups.
 
         Raises:
-            ProblemError: If the script fails; the settings haven't changed then.
+            ProblemError: If the script fails. The settings are kept.
         """
         if not self.filepath:
             raise ProblemError("No preset chosen: choose one in the menu")

@@ -68,7 +68,7 @@ class Working(Refusing):
         """Do the work, and return a report; empty if there was nothing to do.
 
         Raises:
-            ProblemError: If it can't be done; nothing has changed then.
+            ProblemError: If it can't be done. Nothing is changed.
         """
         raise NotImplementedError
 

@@ -103,8 +103,8 @@ def draw_sections(layout: Layout, armature: bpy.types.Object, item: FabrikConstr
 
 
 def _sections_of(item: FabrikConstraint) -> list[Section]:
-    shown = [section for section in SECTIONS if section.is_for(item.solver)]
-    return sorted(shown, key=lambda section: section.order)
+    applicable = [section for section in SECTIONS if section.is_for(item.solver)]
+    return sorted(applicable, key=lambda section: section.order)
 
 
 def _draw_panel(layout: Layout, item: FabrikConstraint, section: Section) -> Layout | None:

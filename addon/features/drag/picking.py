@@ -33,8 +33,8 @@ def bone_under(
         if not candidates:
             return None
         armature, name = candidates[0].id_data, candidates[0].name
-        shown = armature.evaluated_get(context.evaluated_depsgraph_get())
-        hand = hand_meant(region, context.region_data, shown, name, Vector(pixel))
+        evaluated = armature.evaluated_get(context.evaluated_depsgraph_get())
+        hand = hand_meant(region, context.region_data, evaluated, name, Vector(pixel))
         return armature, hand if hand and is_clickable(armature, hand) else name
     finally:
         selection.restore()

@@ -147,8 +147,8 @@ def add_look(
         axis: The Look Axis, or ``'AUTO'`` for the `likely_axes`.
 
     Raises:
-        ProblemError: If the constraint could not work, or would break another one; nothing has
-            changed then.
+        ProblemError: If the constraint wouldn't work, or would break another one. Nothing is
+            changed in that case.
     """
     character = character_of(armature, bone=bone)
     ahead, up = _axes(character, armature, bone, axis)

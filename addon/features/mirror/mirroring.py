@@ -212,8 +212,8 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
         index: The index of the constraint in the list.
 
     Raises:
-        ProblemError: If there is no other side, or the mirrored constraint could not work; nothing
-            has changed then.
+        ProblemError: If there is no other side, or the mirrored constraint wouldn't work. Nothing
+            is changed.
     """
     item = settings(armature).constraints[index]
     if item.bone not in pose_bones(armature):
@@ -263,7 +263,7 @@ def _put(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> str:
     """Apply settings to the constraint with a name and tip bone, or add it.
 
     Raises:
-        ProblemError: If it could not work; nothing has changed then.
+        ProblemError: If it wouldn't work. Nothing is changed.
     """
     items = settings(armature).constraints
     existing = items.get(name)

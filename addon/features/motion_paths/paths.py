@@ -75,7 +75,7 @@ class Path(NamedTuple):
         if not self.is_seen_from_camera or scene.camera is None:
             return location_world
         projected = _camera_matrix(scene, depsgraph) @ location_world.to_4d()
-        return projected.to_3d() / (projected.w or 1.0)  # Points beside the lens have w = 0.
+        return projected.to_3d() / (projected.w or 1.0)  # Points in the lens plane have w = 0.
 
     def miss(self, scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> float:
         """Return the path's distance from its owner at the current frame, in metres.

@@ -127,7 +127,7 @@ class ShownRig:
         return WHOLE if above is None else self.now.frame(self.now.bones.find(above.name))
 
     def carried(self, bone: int) -> Quat:
-        """Return the local rotation with which a bone follows its parent unchanged."""
+        """Return the local rotation at which a bone just follows its parent."""
         return carried_turn(rest_of(self.now.bones[bone].bone), self.parent(bone)[0])
 
     def joint(self, bone: int) -> Quat:
@@ -334,8 +334,8 @@ def _shell(
 
 
 def _shares_hand(unit: UnitPlan, chain: ChainPlan) -> bool:
-    others = (other for other in unit.members if other is not chain)
-    return any(chain.bones[-1] in other.bones for other in others)
+    other_chains = (other for other in unit.members if other is not chain)
+    return any(chain.bones[-1] in other.bones for other in other_chains)
 
 
 def _unstretched_frames(plan: Plan, chain: ChainPlan, rig: ShownRig) -> list[Frame]:

@@ -222,19 +222,19 @@ def on_world() -> None:
     _waiting = None
     with _suppressed_errors():
         solve_in(cast(bpy.types.Scene, bpy.context.scene), bpy.context.view_layer)
-        shown = overlay_data(bpy.context)
-        if shown is not None:
-            draw_world(bpy.context, shown)
-            _waiting = shown
+        data = overlay_data(bpy.context)
+        if data is not None:
+            draw_world(bpy.context, data)
+            _waiting = data
 
 
 def on_pixels() -> None:
     """Draw the pixels of the region whose lines were just drawn."""
     global _waiting
-    shown, _waiting = _waiting, None
-    if shown is not None:
+    data, _waiting = _waiting, None
+    if data is not None:
         with _suppressed_errors():
-            draw_pixels(bpy.context, shown)
+            draw_pixels(bpy.context, data)
 
 
 @contextmanager
