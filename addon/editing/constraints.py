@@ -151,7 +151,7 @@ def _close_gaps(
     collection: str,
     active: str,
     count: int,
-    places: dict[int, int | None],
+    new_indices: dict[int, int | None],
 ) -> None:
     """Update a list's animation and active index after items were removed.
 
@@ -160,14 +160,14 @@ def _close_gaps(
         collection: The name of the list.
         active: The name of its active index property; empty without one.
         count: The previous number of items.
-        places: The removed indices, as keys; new indices of the others are added.
+        new_indices: The removed indices, as keys; new indices of the others are added.
     """
-    if not places:
+    if not new_indices:
         return
-    removed = sorted(places)
-    remaining = [index for index in range(count) if index not in places]
-    places |= {old: new for new, old in enumerate(remaining) if old != new}
-    _reindex(armature, places, collection)
+    removed = sorted(new_indices)
+    remaining = [index for index in range(count) if index not in new_indices]
+    new_indices |= {old: new for new, old in enumerate(remaining) if old != new}
+    _reindex(armature, new_indices, collection)
     fabrik = settings(armature)
     if active:
         active_index = getattr(fabrik, active)
@@ -233,9 +233,9 @@ def problems(with_lag: bool = False) -> dict[tuple[int, int], str]:
     return messages
 
 
-def new_problem(known: Collection[tuple[int, int]], with_lag: bool = False) -> str:
+def new_problem(old_keys: Collection[tuple[int, int]], with_lag: bool = False) -> str:
     """Return the first error that isn't among earlier `problems`; empty without one."""
-    return next((problem for key, problem in problems(with_lag).items() if key not in known), "")
+    return next((problem for key, problem in problems(with_lag).items() if key not in old_keys), "")
 
 
 def changed(armature: bpy.types.Object) -> None:
@@ -246,7 +246,7 @@ def changed(armature: bpy.types.Object) -> None:
 
 
 def _reindex(
-    ob: bpy.types.Object, places: Mapping[int, int | None], collection: str = "constraints"
+    ob: bpy.types.Object, new_indices: Mapping[int, int | None], collection: str = "constraints"
 ) -> None:
     """Update the paths of F-curves and drivers to new indices in the list.
 
@@ -254,24 +254,24 @@ def _reindex(
 
     Args:
         ob: The armature, not in the NLA's tweak mode.
-        places: The new index of each item by its old one; None if it was removed.
+        new_indices: The new index of each item by its old one; None if it was removed.
         collection: The name of the list.
     """
     # Reading unset settings would store empty ones.
     owners = [rig for rig in bpy.data.objects if rig != ob and rig.is_property_set("fabrik")]
     rigs = [rig for rig in owners if len(getattr(settings(rig), collection))]
-    animation.rewrite(ob, rigs, lambda curves: _reindex_curves(curves, places, collection))
+    animation.rewrite(ob, rigs, lambda curves: _reindex_curves(curves, new_indices, collection))
     shot_keys.renew(ob)
 
 
-def _reindex_curves(curves: Any, places: Mapping[int, int | None], collection: str) -> None:
+def _reindex_curves(curves: Any, new_indices: Mapping[int, int | None], collection: str) -> None:
     for curve in list(curves):
         match = shot_keys.ITEM.fullmatch(curve.data_path)
         if match is None or match[1] != collection or match[2] is None:
             continue
-        if int(match[2]) not in places:
+        if int(match[2]) not in new_indices:
             continue
-        index = places[int(match[2])]
+        index = new_indices[int(match[2])]
         if index is None:
             curves.remove(curve)
         else:

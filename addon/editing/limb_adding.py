@@ -140,7 +140,7 @@ def _build(
     armature: bpy.types.Object,
     limbs: Sequence[Limb],
     options: LimbOptions,
-    before: dict[str, Matrix],
+    old_pose: dict[str, Matrix],
     hinged: list[str],
 ) -> list[str]:
     """Add the constraints, poles, hinges and bones, and return notes.
@@ -149,7 +149,7 @@ def _build(
         armature: The armature.
         limbs: The limbs.
         options: The options.
-        before: The displayed pose.
+        old_pose: The displayed pose.
         hinged: The list to which the result of `add_hinges` is appended.
     """
     start = len(settings(armature).constraints)
@@ -160,7 +160,7 @@ def _build(
         else:
             add_limb(armature, tip, len(limb.bones), tip == limb.hand)
     # A straight limb bends about its hinges, so they come before its pole.
-    notes = [_hinge(armature, limb, before, hinged) for limb in limbs if options.hinges]
+    notes = [_hinge(armature, limb, old_pose, hinged) for limb in limbs if options.hinges]
     indices = range(start, start + len(limbs))
     for index, limb in zip(indices, limbs, strict=True):
         if options.poles and len(limb.bones) > 1:
@@ -175,7 +175,7 @@ def _build(
 
 
 def _hinge(
-    armature: bpy.types.Object, limb: Limb, before: dict[str, Matrix], hinged: list[str]
+    armature: bpy.types.Object, limb: Limb, old_pose: dict[str, Matrix], hinged: list[str]
 ) -> str:
     """Add a limb's hinges unless they change its pose; return why it gets none."""
     added = add_hinges(armature, limb)
@@ -186,21 +186,21 @@ def _hinge(
         if any(bone.fabrik_joint.limit_type != "NONE" for bone in bones):
             return ""
         return msg("No hinge for “{bone}”: it's straight at rest, or animated", bone=last)
-    return keep_pose(armature, limb, before, added)
+    return keep_pose(armature, limb, old_pose, added)
 
 
 def keep_pose(
-    armature: bpy.types.Object, limb: Limb, before: dict[str, Matrix], added: Sequence[str]
+    armature: bpy.types.Object, limb: Limb, old_pose: dict[str, Matrix], added: Sequence[str]
 ) -> str:
     """Remove hinges that change the pose of a limb; return why it gets none.
 
     Args:
         armature: The armature.
         limb: The limb.
-        before: The displayed pose without hinges (see `shown_pose`).
+        old_pose: The displayed pose without hinges (see `shown_pose`).
         added: The result of `add_hinges`.
     """
-    if not added or not _differs(armature, limb, before):
+    if not added or not _differs(armature, limb, old_pose):
         return ""
     restore_limits(armature, added)
     return msg("No hinge for “{bone}”: its pose is outside the hinge's range", bone=limb.bones[-1])
@@ -262,10 +262,10 @@ def is_driven(armature: bpy.types.Object, bone: str) -> bool:
     return animation.has_driver(armature, pose_bones(armature)[bone], "rotation")
 
 
-def _carries(armature: bpy.types.Object, bone: str, after: str) -> bool:
+def _carries(armature: bpy.types.Object, bone: str, child: str) -> bool:
     """Return whether a bone starts at the joint of a child that is free to rotate there."""
-    head, child_head = (pose_bones(armature)[name].bone.head_local for name in (bone, after))
-    return (head - child_head).length == 0.0 and not is_driven(armature, after)
+    head, child_head = (pose_bones(armature)[name].bone.head_local for name in (bone, child))
+    return (head - child_head).length == 0.0 and not is_driven(armature, child)
 
 
 def refuse_known(armature: bpy.types.Object, limb: Limb) -> None:
@@ -291,7 +291,7 @@ def shown_pose(armature: bpy.types.Object) -> dict[str, Matrix]:
     return {bone.name: bone.matrix.copy() for bone in pose_bones(evaluated)}
 
 
-def _differs(armature: bpy.types.Object, limb: Limb, before: dict[str, Matrix]) -> bool:
+def _differs(armature: bpy.types.Object, limb: Limb, old_pose: dict[str, Matrix]) -> bool:
     """Return whether the displayed pose of a limb's bones has changed."""
     pose = shown_pose(armature)
     names = (*limb.bones, *filter(None, [limb.hand]))
@@ -299,9 +299,9 @@ def _differs(armature: bpy.types.Object, limb: Limb, before: dict[str, Matrix]) 
     size = sum((pose[a].translation - pose[b].translation).length for a, b in pairwise(names))
     size += 0.0 if limb.hand else pose_bones(armature)[names[-1]].length
     for name in names:
-        turn = pose[name].to_quaternion().rotation_difference(before[name].to_quaternion())
+        turn = pose[name].to_quaternion().rotation_difference(old_pose[name].to_quaternion())
         angle = 2.0 * Vector((turn.x, turn.y, turn.z)).length  # `Quaternion.angle` is imprecise.
-        distance = (pose[name].translation - before[name].translation).length
+        distance = (pose[name].translation - old_pose[name].translation).length
         if angle > SAME_TURN or distance > SAME_PLACE * size:
             return True
     return False

@@ -41,14 +41,14 @@ def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
     return vector(tip), (tip - rig.matrix_world @ bones[bone].head).length
 
 
-def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, float]:
+def pole_world(chain_input: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, float]:
     """Return a pole location that doesn't change a solved chain, and the chain's length.
 
     It is one chain length from the middle of the chain, on the side of the line from root to target
     toward which the joints bend.
 
     Args:
-        given: The chain in its FK pose.
+        chain_input: The chain in its FK pose.
         posture: The chain solved at full influence.
         world: The armature's frame in world space.
 
@@ -58,8 +58,8 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
     solved = [vector(joint) for joint in posture.solution.joints]
     if len(solved) < 3:
         raise ProblemError("A single bone can't bend: a pole needs a chain of at least two bones")
-    if given.limb is not None and len(given.joints) > len(solved):
-        given = given.limb  # An oriented tip bone doesn't bend.
+    if chain_input.limb is not None and len(chain_input.joints) > len(solved):
+        chain_input = chain_input.limb  # An oriented tip bone doesn't bend.
     root, size = solved[0], size_of(solved)
     if size == 0.0:
         raise ProblemError(
@@ -67,7 +67,7 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
         )
     joints = in_lengths(solved)
     axis = unit(sub(vector(posture.goal.target), root)) or chain_axis(joints)
-    bend = _bend_of_solved(given.chain, solved, axis)
+    bend = _bend_of_solved(chain_input.chain, solved, axis)
     side, angle = unit(bend) or bend, aim_past(bend)
     middle = scaled(sum_of(joints[1:-1]), 1.0 / (len(joints) - 2))
     sideways = scaled(rotate_about(side, axis, cos(angle), sin(angle)), dot(middle, side) + 1.0)
@@ -126,7 +126,7 @@ def size_of(joints: Sequence[Vec]) -> float:
 def new_empty(
     armature: bpy.types.Object,
     name: str,
-    place: Vec,
+    location_world: Vec,
     size: float,
     display: Literal["CUBE", "SPHERE"],
 ) -> bpy.types.Object:
@@ -135,7 +135,7 @@ def new_empty(
     empty.empty_display_type = display
     empty.empty_display_size = max(size, 1e-3)
     empty.show_in_front = True
-    empty.location = place
+    empty.location = location_world
     settings(empty).is_control = True
     link_beside(empty, armature)
     return empty
@@ -156,8 +156,8 @@ def link_beside(ob: bpy.types.Object, other: bpy.types.Object) -> None:
     (groups[0] if groups else scene.collection).objects.link(ob)
 
 
-def _takes_objects(home: bpy.types.Collection) -> bool:
-    return home.is_editable and home.override_library is None
+def _takes_objects(group: bpy.types.Collection) -> bool:
+    return group.is_editable and group.override_library is None
 
 
 def _shown_collections(top: bpy.types.LayerCollection) -> Iterator[bpy.types.LayerCollection]:

@@ -23,7 +23,7 @@ Frame = TypeVar("Frame", int, float)
 
 
 def finish(
-    work: Generator[float, None, T], tell: Callable[[float], object] = lambda _share: None
+    work: Generator[float, None, T], report: Callable[[float], object] = lambda _share: None
 ) -> T:
     """Run a generator of progress to its end, and return its result."""
     while True:
@@ -31,7 +31,7 @@ def finish(
             progress = next(work)
         except StopIteration as finished:
             return finished.value
-        tell(progress)
+        report(progress)
 
 
 def play(
@@ -169,12 +169,12 @@ class _Stage:
         self,
         layer: bpy.types.ViewLayer,
         armatures: Sequence[bpy.types.Object],
-        kept: Collection[bpy.types.Object],
+        needed: Collection[bpy.types.Object],
     ) -> None:
         self._layer = layer
         self._shown = [Shown(ob, layer) for ob in armatures]
         self._selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
-        self._costly = [ob for ob in layer.objects if ob not in kept and _can_be_left_out(ob)]
+        self._costly = [ob for ob in layer.objects if ob not in needed and _can_be_left_out(ob)]
 
     def show(self) -> None:
         """Show the armatures, and disable expensive objects."""

@@ -295,15 +295,15 @@ def _content(action: Any) -> list[object]:
     ]
 
 
-def _give_animation_back(ob: bpy.types.Object, before: _Animated) -> None:
+def _give_animation_back(ob: bpy.types.Object, old: _Animated) -> None:
     data: Any = ob.animation_data or ob.animation_data_create()
     slot = getattr(data, "action_slot_handle", 0)
-    if data.action != before.action or slot != before.slot:
-        animation.use_action(ob, before.action, before.slot)
-    if _driver_content(ob) != _driver_content(before.drivers):
+    if data.action != old.action or slot != old.slot:
+        animation.use_action(ob, old.action, old.slot)
+    if _driver_content(ob) != _driver_content(old.drivers):
         for driver in _drivers_of(ob):
             data.drivers.remove(driver)
-        for driver in [] if before.drivers is None else _drivers_of(before.drivers):
+        for driver in [] if old.drivers is None else _drivers_of(old.drivers):
             data.drivers.from_existing(src_driver=driver)
 
 

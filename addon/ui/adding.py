@@ -177,7 +177,7 @@ class MakingControls(Working):
             refuse_uneditable(armature)
 
     def make_controls(
-        self, armature: bpy.types.Object, indices: Sequence[int], known: Collection[int]
+        self, armature: bpy.types.Object, indices: Sequence[int], old_uids: Collection[int]
     ) -> None:
         """Replace Empties that were added for constraints by control bones, and select those.
 
@@ -186,9 +186,9 @@ class MakingControls(Working):
         Args:
             armature: The armature.
             indices: The indices of the constraints.
-            known: The session UIDs of all previous objects.
+            old_uids: The session UIDs of all previous objects.
         """
-        empties = [ob for ob in bpy.data.objects if ob.session_uid not in known]
+        empties = [ob for ob in bpy.data.objects if ob.session_uid not in old_uids]
         if empties and self.controls == "BONE":
             names = use_bones(armature, indices, armature, self.word, empties)
             select_alone(bpy.context, [(armature, name) for name in names])
@@ -202,12 +202,12 @@ def known_objects() -> set[int]:
 
 
 @contextmanager
-def all_or_none(armature: bpy.types.Object, known: Collection[int]) -> Iterator[None]:
+def all_or_none(armature: bpy.types.Object, old_uids: Collection[int]) -> Iterator[None]:
     """Remove the constraints and objects added within this context if one of them fails.
 
     Args:
         armature: The armature of the constraints.
-        known: The session UIDs of all previous objects.
+        old_uids: The session UIDs of all previous objects.
     """
     fabrik = settings(armature)
     start, active = len(fabrik.constraints), fabrik.active_index
@@ -216,7 +216,7 @@ def all_or_none(armature: bpy.types.Object, known: Collection[int]) -> Iterator[
     except BaseException:
         for index in reversed(range(start, len(fabrik.constraints))):
             editing.remove(armature, index)
-        for ob in [ob for ob in bpy.data.objects if ob.session_uid not in known]:
+        for ob in [ob for ob in bpy.data.objects if ob.session_uid not in old_uids]:
             bpy.data.objects.remove(ob)
         fabrik.active_index = active
         raise
@@ -281,7 +281,7 @@ class AddMotionOperator(Working):
         """Accept any armature, because no controls are made."""
 
     def make_controls(
-        self, armature: bpy.types.Object, indices: Sequence[int], known: Collection[int]
+        self, armature: bpy.types.Object, indices: Sequence[int], old_uids: Collection[int]
     ) -> None:
         """Make no controls."""
 

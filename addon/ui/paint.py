@@ -86,17 +86,17 @@ class Strokes:
     places: list[Vec] = field(default_factory=list)
     colours: list[Colour] = field(default_factory=list)
 
-    def path(self, places: Sequence[Vec], colour: Colour) -> None:
+    def path(self, points: Sequence[Vec], colour: Colour) -> None:
         """Add a polyline."""
-        self._add([end for part in pairwise(places) for end in part], colour)
+        self._add([end for part in pairwise(points) for end in part], colour)
 
-    def fan(self, places: Sequence[Vec], colour: Colour) -> None:
+    def fan(self, points: Sequence[Vec], colour: Colour) -> None:
         """Add a triangle fan around the first point."""
-        self._add([corner for a, b in pairwise(places[1:]) for corner in (places[0], a, b)], colour)
+        self._add([corner for a, b in pairwise(points[1:]) for corner in (points[0], a, b)], colour)
 
-    def _add(self, places: Sequence[Vec], colour: Colour) -> None:
-        self.places += places
-        self.colours += [colour] * len(places)
+    def _add(self, points: Sequence[Vec], colour: Colour) -> None:
+        self.places += points
+        self.colours += [colour] * len(points)
 
     def lines(self, width: float) -> None:
         """Draw the points as lines with a width in pixels."""
@@ -167,9 +167,9 @@ def draw_dots(region: bpy.types.Region, view: bpy.types.RegionView3D, dots: Sequ
     _draw(gpu.shader.from_builtin("FLAT_COLOR"), "TRIS", content)
 
 
-def in_region(context: bpy.types.Context, place: Vec) -> tuple[float, float] | None:
+def in_region(context: bpy.types.Context, point_world: Vec) -> tuple[float, float] | None:
     """Return a point in region coordinates; None if it is behind the viewer."""
-    pixel = location_3d_to_region_2d(context.region, context.region_data, place)
+    pixel = location_3d_to_region_2d(context.region, context.region_data, point_world)
     return None if pixel is None else (pixel.x, pixel.y)
 
 

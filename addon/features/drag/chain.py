@@ -78,7 +78,7 @@ class ChainDrag:
         tip_bone = pose_bones(evaluated.object)[self.name]
         self.axes = orthonormalize(matrix3(world @ tip_bone.matrix)) or IDENTITY
 
-    def _chain(self, channels: PoseChannels, now: Evaluated) -> ChainInput:
+    def _chain(self, channels: PoseChannels, evaluated: Evaluated) -> ChainInput:
         """Return the chain in its FK pose.
 
         Raises:
@@ -99,7 +99,7 @@ class ChainDrag:
             [rig.bone(bone) for bone in bones],
             locals_,
             (0.0, rig.bone(bones[-1]).length, 0.0),
-            WHOLE if root_parent < 0 else now.frame(root_parent),
+            WHOLE if root_parent < 0 else evaluated.frame(root_parent),
             bend_side(rig, bones, -1),
             limits,
             stiffness,

@@ -78,11 +78,11 @@ def stepped(displacement: Vec, axes: Mat3, step: float) -> Vec:
     return rounded
 
 
-def on_grid(place: Vec, displacement: Vec, step: float) -> Vec:
+def on_grid(start: Vec, displacement: Vec, step: float) -> Vec:
     """Return a displacement from a point to the nearest point of the world grid."""
-    x, y, z = add(place, displacement)
+    x, y, z = add(start, displacement)
     grid_point = (round(x / step) * step, round(y / step) * step, round(z / step) * step)
-    return sub(grid_point, place)
+    return sub(grid_point, start)
 
 
 @dataclass(slots=True)

@@ -199,10 +199,10 @@ class AxisLines:
         axes: The axes to draw, by index and direction.
     """
 
-    def __init__(self, place: Vec) -> None:
+    def __init__(self, point_world: Vec) -> None:
         """Start drawing in all 3D Viewports, through a point in world space."""
         self.axes: tuple[tuple[int, Vec], ...] = ()
-        self._place = Vector(place)
+        self._place = Vector(point_world)
         self._handler: Any = bpy.types.SpaceView3D.draw_handler_add(
             self._draw, (), "WINDOW", "POST_VIEW"
         )

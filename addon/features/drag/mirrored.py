@@ -44,27 +44,27 @@ class OtherSide:
         self.bone = bone
         self.is_relative = cast("bpy.types.Pose", armature.pose).use_mirror_relative
 
-    def place(self, start: Vec, own_start: Vec, there: Vec) -> Vec:
+    def place(self, start: Vec, mirrored_start: Vec, current: Vec) -> Vec:
         """Return the mirrored location of a point, in armature space.
 
         Args:
             start: The dragged bone's point at the start.
-            own_start: The mirrored bone's point at the start.
-            there: The dragged bone's current point.
+            mirrored_start: The mirrored bone's point at the start.
+            current: The dragged bone's current point.
         """
         if self.is_relative:
-            return add(own_start, mat_apply(REFLECTION, sub(there, start)))
-        return mat_apply(REFLECTION, there)
+            return add(mirrored_start, mat_apply(REFLECTION, sub(current, start)))
+        return mat_apply(REFLECTION, current)
 
-    def turn(self, axes: Mat3, starts: tuple[Quat, Quat], now: Quat) -> Quat:
+    def turn(self, axes: Mat3, starts: tuple[Quat, Quat], current: Quat) -> Quat:
         """Return the mirrored rotation of a bone, in its rest axes.
 
         Args:
             axes: The reflection from the dragged bone's rest axes to those of the mirrored bone.
             starts: The rotations of the dragged and the mirrored bone at the start.
-            now: The dragged bone's current rotation.
+            current: The dragged bone's current rotation.
         """
-        turned = _reflected(axes, now)
+        turned = _reflected(axes, current)
         if not self.is_relative:
             return turned
         change = quat_product(turned, quat_inverse(_reflected(axes, starts[0])))

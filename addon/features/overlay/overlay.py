@@ -82,12 +82,12 @@ def overlay_data(context: bpy.types.Context) -> OverlayData | None:
 # In world space
 
 
-def draw_world(context: bpy.types.Context, shown: OverlayData) -> None:
+def draw_world(context: bpy.types.Context, data: OverlayData) -> None:
     """Draw chains with their reach, targets and poles, and the active joint's limit."""
     colours = palette(context)
     thin, thick, areas = Strokes(), Strokes(), Strokes()
     eye, is_far = _eye(cast(bpy.types.RegionView3D, context.region_data))
-    for chain in shown.chains:
+    for chain in data.chains:
         colour = colours.active if chain.is_active else colours.chain
         thick.path(chain.joints, colour)
         if chain.tip != chain.joints[-1]:
@@ -104,9 +104,9 @@ def draw_world(context: bpy.types.Context, shown: OverlayData) -> None:
             thin.path(chain.shell.outline(chain.shell.inner, eye, is_far), outline)
             for circle in chain.shell.great_circles():
                 thin.path(circle, faint(colour, 0.15))
-    if shown.joint is not None:
-        colour = colours.end if shown.joint.is_at_end else colours.chain
-        _add_joint(shown.joint, colour, thin, areas)
+    if data.joint is not None:
+        colour = colours.end if data.joint.is_at_end else colours.chain
+        _add_joint(data.joint, colour, thin, areas)
     areas.triangles()
     thin.lines(THIN * pixel(context))
     thick.lines(THICK * pixel(context))
@@ -136,12 +136,12 @@ def _eye(view: bpy.types.RegionView3D) -> tuple[Vec, bool]:
 # In pixels
 
 
-def draw_pixels(context: bpy.types.Context, shown: OverlayData) -> None:
+def draw_pixels(context: bpy.types.Context, data: OverlayData) -> None:
     """Draw joints, targets, distances, and the text in the corner."""
     colours = palette(context)
     size = DOT * pixel(context)
     dots: list[Dot] = []
-    for chain in shown.chains:
+    for chain in data.chains:
         colour = colours.active if chain.is_active else colours.chain
         for index, joint in enumerate(chain.joints):
             is_at_end = index in chain.at_end
@@ -155,7 +155,7 @@ def draw_pixels(context: bpy.types.Context, shown: OverlayData) -> None:
     region, view = cast(Any, context.region), cast(Any, context.region_data)
     draw_dots(region, view, dots)
     height = start_texts(context)
-    for chain in shown.chains:
+    for chain in data.chains:
         if chain.target is None or not chain.missed:
             continue
         middle = in_region(context, mix(chain.tip, chain.target, 0.5))
@@ -163,7 +163,7 @@ def draw_pixels(context: bpy.types.Context, shown: OverlayData) -> None:
             text = length_text(cast(bpy.types.Scene, context.scene), chain.missed)
             write(text, middle[0], middle[1] + 3.0 * size, colours.target)
     if _has_corner(context):
-        _write_report(context, report(context, shown.chains), 1.6 * height, colours.text)
+        _write_report(context, report(context, data.chains), 1.6 * height, colours.text)
 
 
 def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str]:
