@@ -136,9 +136,7 @@ class _PoseBake(Bake[Recording, tuple[Verification, list[str]], BakeResult]):
         if not acting([s.armature for s in self._selections]) <= baked:
             return False
         parts = zip(self._selections, live.armatures, self._keys, strict=True)
-        return all(
-            are_as_recorded(selection, channels, live, keys) for selection, channels, keys in parts
-        )
+        return all(are_as_recorded(s, channels, live, keys) for s, channels, keys in parts)
 
     def _record(self) -> Generator[float, None, Recording]:
         return self._recording or (yield from self._play())
@@ -162,13 +160,11 @@ class _PoseBake(Bake[Recording, tuple[Verification, list[str]], BakeResult]):
     def _compare(
         self, live: Recording, played: Recording, over: Recording | None
     ) -> tuple[Verification, list[str]]:
-        selections, key_indices, error = self._selections, self._options.places, self._options.error
-        verification = compare(live, played, selections, key_indices, error)
+        selections, keyed, error = self._selections, self._options.places, self._options.error
+        verification = compare(live, played, selections, keyed, error)
         if over is None:
             return verification, []
-        pairs = zip(
-            selections, still_posed(live, over, selections, key_indices, error), strict=True
-        )
+        pairs = zip(selections, still_posed(live, over, selections, keyed, error), strict=True)
         return verification, [
             name for selection, bones in pairs for name in posing(selection.armature, bones)
         ]
@@ -215,11 +211,9 @@ def _keys(
             column = numbers[:, index]
             key_indices = candidates
             if options.error > 0.0:
-                error_limit = max(0.0, options.error - ROUNDING)
-                chain_length = selection.chain_lengths[bone]
-                key_indices = simplified(
-                    channel.mode, column, candidates, error_limit, chain_length
-                )
+                limit = max(0.0, options.error - ROUNDING)
+                reach = selection.chain_lengths[bone]
+                key_indices = simplified(channel.mode, column, candidates, limit, reach)
             free = [i for i in range(size) if not driven[index, i]]
             yield ChannelKeys(
                 selection.names[bone],

@@ -23,9 +23,7 @@ in each run."""
 
 
 def refuse_irregular(path: Path, is_written: bool) -> None:
-    """Refuse paths that aren't regular files, as opening a pipe would block.
-
-    Missing files are accepted.
+    """Refuse an existing path that isn't a regular file, as opening a pipe would block.
 
     Args:
         path: The path; links are followed.

@@ -328,11 +328,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         largest = distances.max(axis=1)
         worst = int(largest.argmax())
         tips = len(self._feet) + len(self._lifted)
-        return (
-            float(distances[:, :tips].max()),
-            float(largest[worst]),
-            self.frames[worst],
-        )
+        return float(distances[:, :tips].max()), float(largest[worst]), self.frames[worst]
 
     def _settle(
         self, live: list[Numbers], comparison: tuple[float, float, int], drafts: Sequence[Draft]

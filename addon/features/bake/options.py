@@ -117,17 +117,15 @@ def _check_action(selection: BakeSelection, used_actions: set[tuple[int, int]]) 
     if data is None or data.action is None:
         return
     action = data.action
-    remedy = msg("bake into a new action")
+    hint = msg("bake into a new action")
     if not action.is_editable:
-        raise ProblemError(
-            "The action “{action}” is linked: {hint}", action=action.name, hint=remedy
-        )
+        raise ProblemError("The action “{action}” is linked: {hint}", action=action.name, hint=hint)
     action_key = (action.session_uid, getattr(data, "action_slot_handle", 0))
     if action_key in used_actions:
         raise ProblemError(
             "The action “{action}” is used by several armatures: {hint}",
             action=action.name,
-            hint=remedy,
+            hint=hint,
         )
     used_actions.add(action_key)
     paths = _paths(selection)
@@ -136,7 +134,7 @@ def _check_action(selection: BakeSelection, used_actions: set[tuple[int, int]]) 
             raise ProblemError(
                 "The channel “{channel}” is locked in the Graph Editor: unlock it, or {hint}",
                 channel=curve.data_path,
-                hint=remedy,
+                hint=hint,
             )
 
 

@@ -56,8 +56,6 @@ class Storing:
                 cast(Any, location), rotation, cast(Any, scale)
             )
         gaps = np.array([stored[bone] - posed[bone] for bone in self._bones])
-        distances = np.linalg.norm((np.array(world) @ gaps @ self._points)[:, :3], axis=1).max(
-            axis=1
-        )
-        worst_index = int(distances.argmax())
-        return float(distances[worst_index]), self._bones[worst_index]
+        lengths = np.linalg.norm((np.array(world) @ gaps @ self._points)[:, :3], axis=1).max(axis=1)
+        worst = int(lengths.argmax())
+        return float(lengths[worst]), self._bones[worst]

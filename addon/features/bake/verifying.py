@@ -68,18 +68,15 @@ def compare(
         error: Maximum error of simplified channels, in radians; 0 if they are not simplified.
     """
     distance = angle = worst = 0.0
-    worst_at = (0, "")
+    where = (0, "")
     holds = True
     for selection, a, b in zip(selections, live.armatures, baked.armatures, strict=True):
         distances, chain_lengths = _distances(selection, a, b)
         angles = _differences(a, b, matrix_angles)
         relative = np.maximum(distances / np.maximum(chain_lengths, NO_LENGTH), angles)
         frame, bone = np.unravel_index(int(relative.argmax()), relative.shape)
-        if not worst_at[1] or relative[frame, bone] > worst:
-            worst, worst_at = (
-                float(relative[frame, bone]),
-                (int(frame), selection.names[int(bone)]),
-            )
+        if not where[1] or relative[frame, bone] > worst:
+            worst, where = float(relative[frame, bone]), (int(frame), selection.names[int(bone)])
         distance, angle = max(distance, float(distances.max())), max(angle, float(angles.max()))
         if error > 0.0:
             largest = max(float(off.max()) for _, off in _channel_errors(selection, a, b))
@@ -90,9 +87,7 @@ def compare(
     if error > 0.0:
         tolerance = msg("{angle:.3g}° in the channels", angle=degrees(error))
     lost = _lost(baked, selections)
-    return Verification(
-        distance, angle, worst_at[1], live.frames[worst_at[0]], holds, tolerance, *lost
-    )
+    return Verification(distance, angle, where[1], live.frames[where[0]], holds, tolerance, *lost)
 
 
 def _lost(baked: Recording, selections: Sequence[BakeSelection]) -> tuple[float, str, int]:
@@ -191,9 +186,6 @@ def _channel_errors(
         for index, bone in enumerate(channel.bones):
             free = [i for i in range(size) if i not in channel.driven[index]]
             values = live[:, index]
-            played = values.copy()
-            played[:, free] = baked[:, index][:, free]
-            yield (
-                bone,
-                errors(channel.mode, values, played, selection.chain_lengths[bone]),
-            )
+            mixed = values.copy()
+            mixed[:, free] = baked[:, index][:, free]
+            yield bone, errors(channel.mode, values, mixed, selection.chain_lengths[bone])

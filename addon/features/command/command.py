@@ -133,35 +133,31 @@ def _run(args: Any) -> int:
     scene, layer = bpy.context.scene, cast(bpy.types.ViewLayer, bpy.context.view_layer)
     options = _bake_options(args, scene)
     is_as_saved = not _simulate_outdated(args.file, processes)
-    selections, left_out = selecting.select(_constraints(layer, args.constraint))
-    baking.check(selections, options)
+    picks, left_out = selecting.select(_constraints(layer, args.constraint))
+    baking.check(picks, options)
     if left_out:
         _print(f"Skipped {listed(left_out)}: linked, disabled, or unsolvable")
     with replaced(output) as draft:
         recorded = None
         if args.merge:
-            recordings = [
-                parts.load(path, digest, selections, options.frames) for path in args.merge
-            ]
-            recorded = parts.joined(recordings, selections, options.frames)
+            recordings = [parts.load(path, digest, picks, options.frames) for path in args.merge]
+            recorded = parts.joined(recordings, picks, options.frames)
         elif processes > 1:
-            recorded = _recorded_elsewhere(args, processes, selections, options.frames, is_as_saved)
+            recorded = _recorded_elsewhere(args, processes, picks, options.frames, is_as_saved)
         elif args.part is not None:
-            with staged(layer, [selection.armature for selection in selections]):
-                recorded = _with_progress(
-                    recording.record(scene, layer, selections, options.frames)
-                )
+            with staged(layer, [picked.armature for picked in picks]):
+                recorded = _with_progress(recording.record(scene, layer, picks, options.frames))
         if recorded is not None and args.part is not None:
-            parts.save(draft, digest, selections, recorded)
+            parts.save(draft, digest, picks, recorded)
             _print(f"Recorded frames {options.start} to {options.end} to “{output}”")
             return 0
-        result = _with_progress(baking.bake(scene, layer, selections, options, recorded))
+        result = _with_progress(baking.bake(scene, layer, picks, options, recorded))
         text = summary(result, options, [])
         if not result.verification.holds:
             draft.unlink(missing_ok=True)
             _print(f"{text}. No file was written.")
             return MISMATCH
-        armatures = [selection.armature for selection in selections]
+        armatures = [picked.armature for picked in picks]
         saving.save_proven(draft, _is_compressed(args.file), armatures)
     _print(f"{text}. Saved as “{output}”.")
     return 0
@@ -255,10 +251,8 @@ def _constraints(layer: bpy.types.ViewLayer, names: Sequence[str] | None) -> lis
             refs_by_name.setdefault(key, []).append((ob, i))
     for name in names:
         if name not in refs_by_name:
-            available = [f"{ob.name}/{settings(ob).constraints[i].name}" for ob, i in constraints]
-            choice = (
-                f"choose from {listed(available)}" if available else "the file has no constraints"
-            )
+            labels = [f"{ob.name}/{settings(ob).constraints[i].name}" for ob, i in constraints]
+            choice = f"choose from {listed(labels)}" if labels else "the file has no constraints"
             raise ProblemError(f"There is no constraint “{name}”: {choice}")
     selected = {(ob.name, i) for name in names for ob, i in refs_by_name[name]}
     return [(ob, i) for ob, i in constraints if (ob.name, i) in selected]

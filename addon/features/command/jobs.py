@@ -98,19 +98,19 @@ def simulate_outdated(
     Raises:
         ProblemError: If a process fails.
     """
-    shares = [outdated[i::count] for i in range(min(count, len(outdated)))]
-    paths = [folder / f"{i}.json" for i in range(len(shares))]
+    groups = [outdated[i::count] for i in range(min(count, len(outdated)))]
+    paths = [folder / f"{i}.json" for i in range(len(groups))]
     _run_all(
         [
             [str(file), "--histories", str(path), *(armature.name for armature in group)]
-            for path, group in zip(paths, shares, strict=True)
+            for path, group in zip(paths, groups, strict=True)
         ]
     )
     for path in paths:
         for name, (start, end, simulations) in json.loads(path.read_text(encoding="utf-8")).items():
             armature = bpy.data.objects[name]
-            for owner, whole in simulations.items():
-                history.store(armature, owner, whole.encode())
+            for owner, result in simulations.items():
+                history.store(armature, owner, result.encode())
             simulate.set_range(armature, start, end)
     planner.discard()
 
@@ -119,10 +119,10 @@ def save_histories(path: Path, armatures: Iterable[bpy.types.Object]) -> None:
     """Write the simulations of armatures to a file that `simulate_outdated` reads."""
     simulations = {}
     for armature in armatures:
-        owners = [armature_owner.owner for armature_owner in history.owners(armature)]
-        whole = {owner: history.stored(armature, owner).decode() for owner in owners}
+        owners = [simulated.owner for simulated in history.owners(armature)]
+        results = {owner: history.stored(armature, owner).decode() for owner in owners}
         group = simulation_of(armature)
-        simulations[armature.name] = (group.frame_start, group.frame_end, whole)
+        simulations[armature.name] = (group.frame_start, group.frame_end, results)
     path.write_text(json.dumps(simulations), encoding="utf-8")
 
 

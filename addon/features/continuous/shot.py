@@ -1,8 +1,8 @@
 """A shot: the poses of a chain or body whose frames are all solved together.
 
 Each frame is solved again from its stored pose, or from an interpolated pose between frames, with
-the smallest change. So the tip reaches a target that has since moved, and everything that applies
-to single frames also applies here.
+the smallest change. So the tip reaches a target even if it has moved since, and all features of
+single frames work here too.
 """
 
 from __future__ import annotations
@@ -65,13 +65,8 @@ def unpacked(blob: bytes) -> list[StoredPose]:
     poses: list[StoredPose] = []
     for offset in range(0, len(numbers), stride):
         x, y, z = numbers[offset : offset + 3]
-        quaternions = iter(numbers[offset + 3 : offset + stride])
-        poses.append(
-            StoredPose(
-                tuple(zip(quaternions, quaternions, quaternions, quaternions, strict=True)),
-                (x, y, z),
-            )
-        )
+        turns = iter(numbers[offset + 3 : offset + stride])
+        poses.append(StoredPose(tuple(zip(turns, turns, turns, turns, strict=True)), (x, y, z)))
     if not codec.are_units([rotation for pose in poses for rotation in pose.rotations]):
         raise ValueError(codec.DAMAGED)
     return poses
@@ -98,25 +93,23 @@ class Shot:
             time: The time in frames.
             bones: The number of posed bones.
         """
-        simulation = history.data(self._armature, self.owner)
-        if simulation is None:
+        record = history.data(self._armature, self.owner)
+        if record is None:
             lack = history.lack(self._armature, self.owner, NOT_SIMULATED)
             return None if lack == history.RUNNING else StartPose((), ORIGIN, lack)
-        if simulation.blob is not self._blob:
+        if record.blob is not self._blob:
             try:
-                self._poses = unpacked(simulation.blob)
+                self._poses = unpacked(record.blob)
             except ValueError:
                 self._poses = []
-            self._blob = simulation.blob
+            self._blob = record.blob
         poses = self._poses
-        if len(poses) != len(simulation.frames) or len(poses[0].rotations) != bones:
+        if len(poses) != len(record.frames) or len(poses[0].rotations) != bones:
             return StartPose((), ORIGIN, MISMATCH)
-        frame_offset = min(
-            max(time - simulation.start, 0.0), float(simulation.end - simulation.start)
-        )
-        index = min(int(frame_offset), max(len(poses) - 2, 0))
-        pose = _between(poses[index], poses[min(index + 1, len(poses) - 1)], frame_offset - index)
-        return StartPose(pose.rotations, pose.location, history.note(simulation, time))
+        offset = min(max(time - record.start, 0.0), float(record.end - record.start))
+        index = min(int(offset), max(len(poses) - 2, 0))
+        pose = _between(poses[index], poses[min(index + 1, len(poses) - 1)], offset - index)
+        return StartPose(pose.rotations, pose.location, history.note(record, time))
 
 
 def _between(a: StoredPose, b: StoredPose, factor: float) -> StoredPose:

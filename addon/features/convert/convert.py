@@ -114,17 +114,15 @@ def convert_from_blender(
     notes += unused_limits_notes(armature, items[first:])
     decide_flexion(armature, replacements, original_pose)
     difference, off = match_pose(armature, replacements, original_pose, notes)
-    for replacement in replacements:
-        notes += _move_animation(armature, replacement, {**ANIMATED, "mute": "enabled"})
+    for new in replacements:
+        notes += _move_animation(armature, new, {**ANIMATED, "mute": "enabled"})
     for bone, name in added:
         posed[bone].constraints.remove(posed[bone].constraints[name])
     settings(armature).active_index = first
     editing.changed(armature)
     bpy.context.view_layer.update()
     notes += notes_on(armature, replacements, frames, original_poses, poses_at(armature, frames))
-    return Conversion(
-        [replacement.constraint.name for replacement in replacements], notes, *difference, off
-    )
+    return Conversion([new.constraint.name for new in replacements], notes, *difference, off)
 
 
 def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
@@ -199,15 +197,13 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
         _native_link(bones[bone], bones[bone].constraints[name], items[index])
         for index, (bone, name) in zip(chosen, added, strict=True)
     ]
-    for name in dict.fromkeys(
-        name for replacement in replacements for name in replacement.chain.bones
-    ):
+    for name in dict.fromkeys(name for new in replacements for name in new.chain.bones):
         notes += set_native_limits(bones[name])
     with muting(armature, chosen):
         difference, off = match_pose(armature, replacements, original_pose, notes)
     ours_to_native = {our_name: native_name for native_name, our_name in ANIMATED.items()}
-    for replacement in replacements:
-        notes += _move_animation(armature, replacement, ours_to_native)
+    for new in replacements:
+        notes += _move_animation(armature, new, ours_to_native)
     for index in reversed(chosen):
         notes += _remove_own(armature, index)
     bpy.context.view_layer.update()

@@ -248,8 +248,7 @@ def refuse_own(item: FabrikConstraint, bone: Any) -> None:
             parent=bone.parent.name,
         )
     problems = [
-        joint_problem(pose_bones(bone.id_data)[name_in_chain])
-        for name_in_chain in named_chain(item, bone).bones
+        joint_problem(pose_bones(bone.id_data)[part]) for part in named_chain(item, bone).bones
     ]
     for problem in filter(None, problems):
         raise ProblemError(problem)

@@ -99,22 +99,20 @@ def match_pose(
     Returns:
         The remaining difference, and the titles of the constraints that don't match.
     """
-    current = _start(armature, replacements, original)
+    pose = _start(armature, replacements, original)
     off = [
-        new
-        for new in replacements
-        if new.is_full and _is_off(armature, new, original, current, OTHER)
+        new for new in replacements if new.is_full and _is_off(armature, new, original, pose, OTHER)
     ]
     if off:
         for new in off:
             notes += _apply_as_fk(armature, new, original)
-        current = _fit(armature, replacements, original)
+        pose = _fit(armature, replacements, original)
     unmatched = [
         new.title
         for new in replacements
-        if new.is_on and _is_off(armature, new, original, current, NEAR)
+        if new.is_on and _is_off(armature, new, original, pose, NEAR)
     ]
-    return change(armature, original, current, original), unmatched
+    return change(armature, original, pose, original), unmatched
 
 
 def decide_flexion(
@@ -163,12 +161,10 @@ def _is_off(
     new: Replacement,
     original: PoseMatrices,
     current: PoseMatrices,
-    tolerance: float,
+    limit: float,
 ) -> bool:
     moved, turned = change(armature, original, current, new.chain.bones)
-    return (
-        moved > tolerance * size_world(armature, new.chain, original) or turned > 10.0 * tolerance
-    )
+    return moved > limit * size_world(armature, new.chain, original) or turned > 10.0 * limit
 
 
 def _apply_as_fk(armature: bpy.types.Object, new: Replacement, original: PoseMatrices) -> list[str]:
@@ -203,10 +199,8 @@ def _fit(
     current = evaluated_pose(armature)
     for _ in range(MOST_FITS):
         for i, new in enumerate(with_poles):
-            wanted_joints, current_joints = (
-                joints(armature, new.chain, pose) for pose in (original, current)
-            )
-            swivel = swivel_angle(current_joints, wanted_joints)
+            wanted, actual = (joints(armature, new.chain, pose) for pose in (original, current))
+            swivel = swivel_angle(actual, wanted)
             steps[i] = _step(swivel, remaining[i], steps[i])
             remaining[i] = swivel
             new.constraint.pole_angle = _wrapped(new.constraint.pole_angle + steps[i])

@@ -29,7 +29,7 @@ class Converting(Working):
     def report_of(self, context: bpy.types.Context, conversion: Conversion) -> str:
         """Return the report of a conversion, and show its notes as warnings."""
         self.warn(conversion.notes)
-        converted = msg(
+        text = msg(
             "Converted {count}",
             count=counted(len(conversion.names), "{count} constraint", "{count} constraints"),
         )
@@ -40,10 +40,7 @@ class Converting(Working):
             why = msg(", because {names} couldn't be matched", names=listed(conversion.off))
             moved = joined("", (moved, why))
         return msg(
-            "{what}; the pose changed by {moved} at most{more}",
-            what=converted,
-            moved=moved,
-            more=more,
+            "{what}; the pose changed by {moved} at most{more}", what=text, moved=moved, more=more
         )
 
 

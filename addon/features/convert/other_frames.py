@@ -68,8 +68,8 @@ def notes_on(
     armature: bpy.types.Object,
     replacements: Sequence[Replacement],
     frames: Sequence[int],
-    original_poses: Sequence[PoseMatrices],
-    new_poses: Sequence[PoseMatrices],
+    original: Sequence[PoseMatrices],
+    converted: Sequence[PoseMatrices],
 ) -> list[str]:
     """Return notes on chains whose poses differ at other frames.
 
@@ -77,18 +77,16 @@ def notes_on(
         armature: The armature.
         replacements: The new constraints.
         frames: The frames.
-        original_poses: The previous poses at these frames.
-        new_poses: The new poses at these frames.
+        original: The previous poses at these frames.
+        converted: The new poses at these frames.
     """
     notes: list[str] = []
     chains: dict[tuple[str, ...], list[Replacement]] = {}
     for new in replacements:  # A limb may have several, with and without pole.
         chains.setdefault(tuple(new.chain.bones), []).append(new)
     for bones, sharing in chains.items():
-        off = [
-            change(armature, a, b, bones) for a, b in zip(original_poses, new_poses, strict=True)
-        ]
-        sizes = [size_world(armature, sharing[0].chain, pose) for pose in original_poses]
+        off = [change(armature, a, b, bones) for a, b in zip(original, converted, strict=True)]
+        sizes = [size_world(armature, sharing[0].chain, pose) for pose in original]
         is_off = [_is_off(difference, size) for difference, size in zip(off, sizes, strict=True)]
         if not any(is_off):
             continue

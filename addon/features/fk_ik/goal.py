@@ -105,10 +105,7 @@ def fk_goal(
         location = add(tip, _reach_offset(posed, softness, overreach))
     lift, pole_lift = lift_to_goal(depsgraph, chain), lifts_of(depsgraph, chain)[1]
     location, axes = _target_goal(
-        depsgraph,
-        chain,
-        sub(point_in(world, location), lift),
-        frame_in(world, frames[-1])[0],
+        depsgraph, chain, sub(point_in(world, location), lift), frame_in(world, frames[-1])[0]
     )
     pole = None
     if chain.pole is not None and posed is not None and len(joints) > 2 and posed.scale > 0.0:
@@ -180,17 +177,13 @@ def _reach_offset(chain: Chain, softness: float, overreach: float) -> Vec:
     if distance == 0.0:
         return ORIGIN
     is_straight = distance > 0.5 and chain.aside < STRAIGHT
-    target_distance = 1.0 + overreach if is_straight else distance
-    soft_start = 1.0 - softness
-    if distance > soft_start and softness > 0.0:
-        remaining = 1.0 - (distance - soft_start) / softness
-        far = (
-            soft_start - softness * log(remaining)
-            if remaining > 0.0 and not is_straight
-            else MOST_SOFT
-        )
-        target_distance = min(far, MOST_SOFT)
-    return scaled(root_to_tip, chain.scale * (target_distance / distance - 1.0))
+    wanted = 1.0 + overreach if is_straight else distance
+    start = 1.0 - softness
+    if distance > start and softness > 0.0:
+        left = 1.0 - (distance - start) / softness
+        far = start - softness * log(left) if left > 0.0 and not is_straight else MOST_SOFT
+        wanted = min(far, MOST_SOFT)
+    return scaled(root_to_tip, chain.scale * (wanted / distance - 1.0))
 
 
 def pole_offset(chain: Chain, pole: Vec) -> PoleOffset:

@@ -192,12 +192,10 @@ def sharing(chains: Sequence[ChainPlan]) -> list[ChainPlan]:
     They are solved from the FK pose of all their bones. When some are switched, it must equal the
     shown pose, or the others would find another solution without them.
     """
-    items = {chain.item for chain in chains}
+    items = {c.item for c in chains}
     units = planner.current().units_of[chains[0].rig.uid]
     groups = [unit.members for unit in units if not items.isdisjoint(unit.items)]
-    return [
-        chain for members in groups for chain in members if chain.item not in items and is_on(chain)
-    ]
+    return [c for members in groups for c in members if c.item not in items and is_on(c)]
 
 
 def fk_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[float]:
@@ -237,7 +235,7 @@ def bone_points(depsgraph: bpy.types.Depsgraph, rig: Skeleton, bones: Sequence[i
     points: list[Vec] = []
     for bone in bones:
         frame, length = frame_in(world, shown.frame(bone)), rig.bone(bone).length
-        points += [point_in(frame, at) for at in (ORIGIN, (0.0, length, 0.0), (length, 0.0, 0.0))]
+        points += [point_in(frame, p) for p in (ORIGIN, (0.0, length, 0.0), (length, 0.0, 0.0))]
     return points
 
 

@@ -89,7 +89,7 @@ def _reaching(items: ItemList[FabrikConstraint], indices: Sequence[int]) -> list
     """Return the constraints that can be switched in both directions.
 
     Raises:
-        ProblemError: If there are none.
+        ProblemError: If no constraint can.
     """
     switchable = [i for i in indices if reaches(items[i].solver)]
     if not switchable:
@@ -126,8 +126,8 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
     is_single = len(indices) < 2 or fabrik.active_index not in indices
     which = "ACTIVE" if is_single else "SELECTED"
     states = {
-        is_in_ik(constraint)
-        for constraint in ([item] if is_single else [fabrik.constraints[i] for i in indices])
+        is_in_ik(limb)
+        for limb in ([item] if is_single else [fabrik.constraints[i] for i in indices])
     }
     column = layout.column(align=True)
     toggle = column.row(align=True)

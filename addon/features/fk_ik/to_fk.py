@@ -246,12 +246,7 @@ class Snap:
         """The controls that were moved and get keys."""
         pairs = zip(self.chains, self.targets, self.poles, strict=True)
         controls = [both for chain, *both in pairs if chain not in self.yielding]
-        return [
-            control
-            for both in controls
-            for control in both
-            if control is not None and control.is_moved
-        ]
+        return [c for both in controls for c in both if c is not None and c.is_moved]
 
     def settle(self) -> PosePoints:
         """Move all targets and poles to match the evaluated FK pose, and return that pose.
@@ -320,14 +315,12 @@ class Snap:
 
     def _settled(self) -> PosePoints:
         moved: list[tuple[ChainPlan, SnapControl]] = []
-        for iteration in range(ROUNDS):
+        for trial in range(ROUNDS):
             depsgraph = updated()
             moved = []
             for i, chain in enumerate(self.chains):
                 with concerning(chain):
-                    moved += [
-                        (chain, c) for c in self._moved(depsgraph, i, is_first=iteration == 0)
-                    ]
+                    moved += [(chain, c) for c in self._moved(depsgraph, i, is_first=trial == 0)]
             if not moved:
                 return pose_points(depsgraph, self.chains)
         chain, control = moved[0]
@@ -346,10 +339,7 @@ class Snap:
         goal = fk_goal(depsgraph, chain, self.starts[i], self.offsets[i])
         self.offsets[i] = goal.offset
         moved: list[SnapControl] = []
-        for control, location, axes in (
-            (target, goal.place, goal.axes),
-            (pole, goal.pole, None),
-        ):
+        for control, location, axes in ((target, goal.place, goal.axes), (pole, goal.pole, None)):
             if control is None or location is None:
                 continue
             actual = place_of(depsgraph, control.point)
@@ -467,10 +457,8 @@ def _start(chain: ChainPlan, indices: Sequence[int]) -> int:
     """Return the index of a chain's first bone that no other active constraint poses."""
     for unit in planner.current().units:
         if isinstance(unit, TreePlan) and chain in unit.chains:
-            other_chains = [
-                c for c in unit.chains if c is not chain and (c.item in indices or is_on(c))
-            ]
-            shared = {bone for other in other_chains for bone in other.bones}
+            sharing = [c for c in unit.chains if c is not chain and (c.item in indices or is_on(c))]
+            shared = {bone for other in sharing for bone in other.bones}
             shared_indices = [index for index, bone in enumerate(chain.bones) if bone in shared]
             return shared_indices[-1] + 1 if shared_indices else 0
     return 0
@@ -519,9 +507,7 @@ def _are_same(a: Point, b: Point) -> bool:
 
 def _axes_distance(axes: Any, expected: Any) -> float:
     """Return the largest distance between orthonormalized axes and the goal axes."""
-    orthonormal = orthonormalize(axes)
-    if orthonormal is None:
+    actual = orthonormalize(axes)
+    if actual is None:
         return 0.0
-    return max(
-        dist(a, b) for a, b in zip(mat_columns(orthonormal), mat_columns(expected), strict=True)
-    )
+    return max(dist(a, b) for a, b in zip(mat_columns(actual), mat_columns(expected), strict=True))

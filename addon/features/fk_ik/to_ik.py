@@ -180,11 +180,9 @@ def _corrected(
     if channel in OTHERS:
         return [a + c - b for a, b, c in zip(fk, shown, wanted, strict=True)]
     mode = mode_of(pose_bones(armature)[name])
-    fk_rotation, shown_rotation, wanted_rotation = (
-        quaternion(mode, values) for values in (fk, shown, wanted)
-    )
-    change = quat_product(quat_inverse(shown_rotation), wanted_rotation)
-    return channel_values(mode, quat_product(fk_rotation, change), fk)
+    fk_turn, shown_turn, wanted_turn = (quaternion(mode, v) for v in (fk, shown, wanted))
+    change = quat_product(quat_inverse(shown_turn), wanted_turn)
+    return channel_values(mode, quat_product(fk_turn, change), fk)
 
 
 def _why_not_fk(chain: ChainPlan, is_rounded: bool, indices: Sequence[int]) -> str:

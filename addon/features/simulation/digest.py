@@ -193,18 +193,10 @@ class Digest:
         bones = pose_bones(ob)
         for name in self._ranks[ob]:
             bone = bones[name]
-            rest_bone = bone.bone
-            yield self._rank(ob, rest_bone.parent.name) if rest_bone.parent else -1
-            yield (
-                rest_bone.inherit_scale,
-                rest_bone.use_inherit_rotation,
-                rest_bone.use_local_location,
-            )
-            yield (
-                rest_bone.length,
-                [x for row in rest_bone.matrix_local for x in row],
-                rest_bone.use_connect,
-            )
+            rest = bone.bone
+            yield self._rank(ob, rest.parent.name) if rest.parent else -1
+            yield rest.inherit_scale, rest.use_inherit_rotation, rest.use_local_location
+            yield rest.length, [x for row in rest.matrix_local for x in row], rest.use_connect
             for channel in (mode_of(bone), LOCATION, SCALE):
                 channel_name, _ = channel_of(channel)
                 path = bone.path_from_id(channel_name)
@@ -302,10 +294,8 @@ def _object_relations(ob: bpy.types.Object) -> Iterator[_Node]:
     for modifier in ob.modifiers:
         yield from map(_whole, _objects_in(modifier))
     drivers: Any = ob.animation_data.drivers if ob.animation_data else ()
-    drivers_included = [
-        curve.driver for curve in drivers if curve.data_path != dependency_driver.PATH
-    ]
-    for target in (t for driver in drivers_included for v in driver.variables for t in v.targets):
+    relevant = [curve.driver for curve in drivers if curve.data_path != dependency_driver.PATH]
+    for target in (t for driver in relevant for v in driver.variables for t in v.targets):
         if isinstance(target.id, bpy.types.Object):
             yield target.id, frozenset(filter(None, (target.bone_target,)))
 

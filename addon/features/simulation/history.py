@@ -235,11 +235,7 @@ def lack(armature: bpy.types.Object, owner: str, unknown: str = UNKNOWN) -> str:
 def is_running(armature: bpy.types.Object, owner: str = "") -> bool:
     """Return whether an owner, or any part of the armature, is being simulated."""
     uid = session_uid(armature)
-    return (
-        (uid, owner) in _running
-        if owner
-        else any(uid == running_uid for running_uid, _ in _running)
-    )
+    return (uid, owner) in _running if owner else any(uid == busy for busy, _ in _running)
 
 
 def found_so_far(armature: bpy.types.Object, owner: str) -> dict[Any, Any]:
@@ -312,12 +308,8 @@ def sentence(armature: Any) -> str:
 
 def shown_range(armature: bpy.types.Object) -> tuple[int, int] | None:
     """Return the first and last simulated frame; None without histories."""
-    histories = _histories(armature).values()
-    return (
-        (min(history.start for history in histories), max(history.end for history in histories))
-        if histories
-        else None
-    )
+    results = _histories(armature).values()
+    return (min(h.start for h in results), max(h.end for h in results)) if results else None
 
 
 def write(armature: bpy.types.Object, owner: str, history: History) -> None:

@@ -176,10 +176,10 @@ def due(layer: bpy.types.ViewLayer | None) -> list[bpy.types.Object]:
 
     armatures = outdated_armatures(layer) if layer else []
     # Never simulate for the first time: the simulation may have been cleared or undone.
-    simulated = [
+    stored = [
         ob for ob in armatures if history.shown_range(ob) is not None and not rest_problem(ob)
     ]
-    automatic = [ob for ob in simulated if simulation_of(ob).use_auto]
+    automatic = [ob for ob in stored if simulation_of(ob).use_auto]
     return [ob for ob in automatic if _tried.get(session_uid(ob)) != history.keys_now(ob)]
 
 

@@ -97,17 +97,15 @@ def simulate(
     objects = list({run.armature: None for run in runs})
     needed = {ob for run in runs for ob in _objects(run.one)}
     with returning(scene, layer, in_any_case=True), staged(layer, objects, needed):
-        stored_before = [history.stored(run.armature, run.one.owner) for run in runs]
-        needed_data = Needed()
+        originals = [history.stored(run.armature, run.one.owner) for run in runs]
+        data = Needed()
         try:
             yield from _passes(scene, layer, runs)
             failed = [reason for run in runs for reason in run.refused]
             if len(failed) == len(runs):
                 raise ProblemError(failed[0])
         except BaseException:
-            for run, stored in (
-                zip(runs, stored_before, strict=True) if needed_data.are_there() else ()
-            ):
+            for run, stored in zip(runs, originals, strict=True) if data.are_there() else ():
                 history.store(run.armature, run.one.owner, stored)
             raise
     refused += failed
@@ -193,9 +191,7 @@ def _others_muted(runs: list[_Run]) -> Iterator[None]:
     needed = [run.needed() for run in runs]
     with ExitStack() as stack:
         for rig in planner.current().rigs.values():
-            needed_items = set[int]().union(
-                *(digest.items.get(rig.object, ()) for digest in needed)
-            )
+            needed_items = set[int]().union(*(d.items.get(rig.object, ()) for d in needed))
             other_items = set(range(len(settings(rig.object).constraints))) - needed_items
             stack.enter_context(muting(rig.object, other_items))
         yield
