@@ -221,8 +221,8 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
                 action keeps keys from having an effect.
         """
         self._channels = [*chained.from_iterable(feet.values()), *bones]
-        self._channels += [control.channel for control in lifted]
-        owners = [channel.owner.id_data for channel in self._channels]
+        self._channels += [entry.channel for entry in lifted]
+        owners = [entry.owner.id_data for entry in self._channels]
         super().__init__(scene, layer, frames, [armature], owners)
         for owner in self.owners:
             refuse_unkeyable(owner)
@@ -262,7 +262,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         return played
 
     def _off_between_keys(self, live: list[Numbers], played: list[Numbers]) -> set[int]:
-        """Return the middle frames of the spans between keys where a joint is off.
+        """Return the middle of each span in which a joint is off and not all channels have keys.
 
         Halving the spans bounds how often the range is played.
         """

@@ -52,8 +52,8 @@ class Bake(Generic[Recorded, Comparison, Result]):
     def run(self) -> Generator[float, None, Result]:
         """Record, write keys and verify them.
 
-        If the generator is closed early or fails, all changes are undone. It finally returns to the
-        current frame.
+        If the generator is closed early or fails, all changes are undone. Its last frame change
+        returns to the current frame.
 
         Yields:
             The progress, from 0 to 1.

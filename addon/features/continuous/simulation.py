@@ -88,7 +88,7 @@ class ShotSimulation:
         self._bones = len(unit.bones)
 
     def step(self, snapshot: SolvedScene) -> None:
-        """Collect the problem of a frame; None if the constraint can't be solved at it."""
+        """Collect the problem of a frame; None if the constraint can't be solved at that frame."""
         unit = self._unit(snapshot.plan)
         instant = None
         if unit is not None and len(unit.bones) == self._bones:
@@ -159,7 +159,7 @@ def _is_continuous(unit: ShotUnit, item: int) -> bool:
 
 
 def _instant(solved: SolvedScene, unit: ShotUnit) -> Instant | None:
-    """Return the problem of a frame; None if the constraints can't be solved at it."""
+    """Return the problem of a frame; None if the constraints can't be solved at that frame."""
     pose, run = solved.poses[unit.rig.uid], present_runs().unit(unit)
     try:
         if isinstance(run, TreeUnit):

@@ -54,7 +54,7 @@ straight chain would need an infinite distance."""
 
 PoleOffset = tuple[float, float]
 """Location of a pole relative to the middle of a chain, in chain lengths: along the line from root
-to tip, and away from it."""
+to tip, and perpendicular to it."""
 
 
 class FkGoal(NamedTuple):

@@ -187,12 +187,12 @@ def are_layered(chains: Sequence[ChainPlan], switches: bool) -> bool:
 
 
 def sharing(chains: Sequence[ChainPlan]) -> list[ChainPlan]:
-    """Return the other active constraints that are solved together with some of an armature.
+    """Return the other active constraints that are solved together with those of the chains.
 
     They are solved from the FK pose of all their bones. When some are switched, it must equal the
     shown pose, or the others would find another solution without them.
     """
-    items = {c.item for c in chains}
+    items = {chain.item for chain in chains}
     units = planner.current().units_of[chains[0].rig.uid]
     groups = [unit.members for unit in units if not items.isdisjoint(unit.items)]
     return [c for members in groups for c in members if c.item not in items and is_on(c)]
@@ -293,8 +293,8 @@ def compared(
         chains: The chains to compare.
         span: The frames.
         expected: The expected pose of each frame.
-        explain: Returns why a constraint differs at the current frame, from whether rounding can
-            explain it.
+        explain: Called with a chain that differs at the current frame, and whether rounding can
+            explain it; returns the reason.
     """
     largest, worst_relative, problem = 0.0, NEAR, ""
     for depsgraph, expected_points in zip(span.visit(), expected, strict=True):

@@ -166,9 +166,9 @@ def notes(armature: bpy.types.Object) -> list[str]:
     """Return notes on histories, and messages of invalid constraints."""
     items = [item for item in settings(armature).constraints if item.enabled]
     invalid = [
-        msg("“{name}”: {note}", name=item.name, note=recalled(item.message))
-        for item in items
-        if item.state == "INVALID"
+        msg("“{name}”: {note}", name=con.name, note=recalled(con.message))
+        for con in items
+        if con.state == "INVALID"
     ]
     return [*(note for feature_notes in NOTES for note in feature_notes(armature)), *invalid]
 

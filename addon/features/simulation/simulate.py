@@ -220,16 +220,16 @@ def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list
         if problem := rest_problem(ob):
             raise ProblemError(problem)
         armature_runs = [
-            _Run(ob, simulated, _frames(ob, scene, simulated), [])
-            for simulated in history.owners(ob)
+            _Run(ob, simulation, _frames(ob, scene, simulation), [])
+            for simulation in history.owners(ob)
         ]
         runs += armature_runs
-        known_armatures = {run.armature for run in runs} | set(pending)
+        queued = {run.armature for run in runs} | set(pending)
         needed = {
             other: None
             for run in armature_runs
             for other in run.needed().items
-            if other not in known_armatures
+            if other not in queued
         }
         pending += [other for other in needed if other.is_editable and _is_outdated(other)]
     return runs
@@ -244,12 +244,12 @@ def clear(armature: bpy.types.Object) -> None:
 
 
 def _frames(
-    armature: bpy.types.Object, scene: bpy.types.Scene, simulated: Simulated
+    armature: bpy.types.Object, scene: bpy.types.Scene, simulation: Simulated
 ) -> tuple[int, int]:
     start, end = history.range_of(armature, scene)
-    if simulated.moments:
-        start = min(start, floor(min(simulated.moments)))
-        end = max(end, ceil(max(simulated.moments)))
+    if simulation.moments:
+        start = min(start, floor(min(simulation.moments)))
+        end = max(end, ceil(max(simulation.moments)))
     if end < start:
         raise ProblemError(
             "The simulation of “{armature}” has End ({end}) before Start ({start}): increase End",
@@ -260,8 +260,8 @@ def _frames(
     return start, end
 
 
-def _objects(simulated: Simulated) -> Iterator[bpy.types.Object]:
-    for source in simulated.sources():
+def _objects(simulation: Simulated) -> Iterator[bpy.types.Object]:
+    for source in simulation.sources():
         yield source if isinstance(source, bpy.types.Object) else source.object
 
 
