@@ -105,7 +105,7 @@ class WalkingBone(PrePassBone):
         return None if isinstance(walk, str) else walk
 
     def _common_inputs(self, snapshot: Snapshot) -> tuple[tuple[object, ...], Frame, Frame]:
-        """Return its channels, its parent's frame (armature space) and the armature's (world space)."""
+        """Return its channels, its parent's frame (armature space) and the armature's (world)."""
         rig, pose = self.rig, snapshot.poses[self.rig.uid]
         return (
             (*pose.fk_bits(self.ranges), pose.beneath(self.bones)),
