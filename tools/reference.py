@@ -59,10 +59,10 @@ MENUS = {
 class Recorder:
     """A layout that records which operators are drawn, and under which title."""
 
-    def __init__(self, title: str, places: dict[str, list[str]]) -> None:
-        """Record operators in `places`, by name, as drawn under this title."""
+    def __init__(self, title: str, titles: dict[str, list[str]]) -> None:
+        """Record operators in `titles`, by name, as drawn under this title."""
         self.place = title
-        self.found = places
+        self.found = titles
         self.body: Recorder | None = None
 
     def __getattr__(self, _name: str) -> Any:
@@ -122,13 +122,13 @@ def added_to(kind: Any) -> list[Any]:
     return [function for function in getattr(draw, "_draw_funcs", ()) if is_ours(function)]
 
 
-def menu_places(places: dict[str, list[str]]) -> None:
+def menu_places(titles: dict[str, list[str]]) -> None:
     """Record the operators in menus, Blender's and ours, and in Blender's panels."""
     context = open_sample("arm")
     for name, title in MENUS.items():
         kind: Any = getattr(bpy.types, name)
         for draw in [kind.draw] if is_ours(kind) else added_to(kind):
-            shown = type("Shown", (), {"layout": Recorder(title, places)})()
+            shown = type("Shown", (), {"layout": Recorder(title, titles)})()
             draw(shown, context)
 
 
@@ -155,7 +155,7 @@ def open_sample(name: str) -> Any:
     return context_with(tip)
 
 
-def panel_places(places: dict[str, list[str]]) -> None:
+def panel_places(titles: dict[str, list[str]]) -> None:
     """Record the operators in our panels, with an armature from each sample."""
     for name in SAMPLES:
         context = open_sample(name)
@@ -163,7 +163,7 @@ def panel_places(places: dict[str, list[str]]) -> None:
             # Panels of presets have no poll.
             if hasattr(kind, "poll") and kind.poll(context):
                 editor = PLACES[getattr(kind, "bl_context", kind.bl_space_type)]
-                layout = Recorder(f"{editor} › {kind.bl_label}", places)
+                layout = Recorder(f"{editor} › {kind.bl_label}", titles)
                 kind.draw(type("Panel", (), {"layout": layout})(), context)
 
 
@@ -258,8 +258,8 @@ def groups() -> Iterator[tuple[str, Any]]:
 def class_of(prop: Any) -> Any:
     """Return the class that a property points to."""
     name = prop.fixed_type.identifier
-    groups: list[Any] = bpy.types.PropertyGroup.__subclasses__()
-    return next((kind for kind in groups if kind.bl_rna.identifier == name), None)
+    classes: list[Any] = bpy.types.PropertyGroup.__subclasses__()
+    return next((kind for kind in classes if kind.bl_rna.identifier == name), None)
 
 
 def groups_below(path: str, kind: Any) -> Iterator[tuple[str, Any]]:
