@@ -42,18 +42,18 @@ pole angle set in the rest pose."""
 def hinges(effort: Effort) -> Section:
     """Measure all kinds, and Blender's IK with two and three bones."""
     rows: list[list[str]] = []
-    bounds: list[Bound] = []
+    goals: list[Bound] = []
     legs, places = effort.of(LEGS, 1), effort.of(PLACES, 1)
     for solver, bones in effort.of(KINDS, KINDS[:1]):
         name = f"{OURS}, {solver}, {bones} bones"
         off, missed = _hinges_measured(solver, bones, legs, places)
         rows.append([name, f"{off:.1e}", f"{missed:.1e}"])
-        bounds.append(Bound(f"{name}: joints off their hinge, in degrees", 0.1, off))
+        goals.append(Bound(f"{name}: joints off their hinge, in degrees", 0.1, off))
     for bones in effort.of((2, 3), (2,)):
         off, missed = _hinges_measured("", bones, legs, places)
         rows.append([f"{BLENDERS}, {bones} bones", f"{off:.1e}", f"{missed:.1e}"])
     meaning = HINGES_MEANING.format(legs=legs, places=places, around=AROUND)
-    return Section("Hinges", [Table(meaning, ("limb", "off hinge", "misses"), rows)], goals=bounds)
+    return Section("Hinges", [Table(meaning, ("limb", "off hinge", "misses"), rows)], goals=goals)
 
 
 def _hinges_measured(solver: str, bones: int, legs: int, places: int) -> tuple[float, float]:
@@ -162,16 +162,16 @@ REST = "the solver takes about a third; the rest is reading, writing and evaluat
 def bodies(effort: Effort) -> Section:
     """Measure each sample with its constraints and without."""
     rows: list[list[str]] = []
-    bounds: list[Bound] = []
+    goals: list[Bound] = []
     for name, most in list(BODIES.items())[: effort.of(None, 1)]:
         times = _bodies_measured(name, effort)
         with_ours, without = (median(times[variant]) for variant in (OURS, FK))
         added = with_ours - without
         rows.append([name, ms(with_ours), ms(without), ms(added), f"{effort.of(BLOCKS, 1)}"])
         what = f"{name} (a sample): milliseconds that its constraints add to a frame"
-        bounds.append(Bound(what, most, 1e3 * added, REST))
+        goals.append(Bound(what, most, 1e3 * added, REST))
     headings = ("sample", "frame", "disabled", "added", "passes")
-    return Section("Bodies", [Table(BODIES_MEANING, headings, rows)], goals=bounds)
+    return Section("Bodies", [Table(BODIES_MEANING, headings, rows)], goals=goals)
 
 
 def _bodies_measured(name: str, effort: Effort) -> dict[str, list[float]]:
@@ -226,19 +226,19 @@ def rigify(effort: Effort) -> Section:
             return Section("Rigify", [Table(WITHOUT, ("update",), [])])
         bones, count = _save_variants(generated, folder)
         rows: list[list[str]] = []
-        bounds: list[Bound] = []
+        goals: list[Bound] = []
         for update, work in (("frame", play), ("pose", _pose)):
             ours, blenders, handlers, evaluations = _rigify_measured(folder, work, effort)
             own_seconds = handlers - evaluations
             cells = (ms(ours), ms(blenders), times(ours / blenders))
             rows.append([update, *cells, ms(handlers), ms(evaluations), ms(own_seconds)])
             what = f"Rigify's {kind}, {update}: milliseconds in our handlers beyond evaluations"
-            bounds.append(
+            goals.append(
                 Bound(what, MOST, 1e3 * own_seconds, WHY_NOT.format(count=count, bones=bones))
             )
     headings = ("update", "ours", "Blender's IK", "ratio", "our handlers", "of that Blender's")
     meaning = RIGIFY_MEANING.format(kind=kind, bones=bones, count=count, block=BLOCK)
-    return Section("Rigify", [Table(meaning, (*headings, "own"), rows)], goals=bounds)
+    return Section("Rigify", [Table(meaning, (*headings, "own"), rows)], goals=goals)
 
 
 def generate(kind: str, path: str) -> bool:
@@ -383,11 +383,11 @@ def holds(effort: Effort) -> Section:
     count = props + len(CONTROLS)
     meaning = HOLDS_MEANING.format(kind=kind, props=props, count=count, block=BLOCK)
     what = f"Rigify's {kind} with {count} holds: times as long as without"
-    bounds = [
+    goals = [
         Bound(what, HOLDS_MOST, held.ratio(free), PRE_PASS),
         Bound(f"{what}, again", HOLDS_MOST, held.ratio_again(free), FOLLOWED),
     ]
-    return Section("Holds", [Table(meaning, headings, rows)], goals=bounds)
+    return Section("Holds", [Table(meaning, headings, rows)], goals=goals)
 
 
 def _save_held(generated: Path, file: Path, variant: str, count: int, last: int) -> None:

@@ -27,8 +27,7 @@ def in_child(function: Callable[..., Any], *arguments: Any, interpreted: bool = 
     Args:
         function: A function of a module of this package.
         arguments: Its arguments. They and its result are passed as JSON.
-        interpreted: Whether the solver runs from source, even if this process uses the compiled
-            solver.
+        interpreted: Whether the solver runs from source, even if it is compiled in this process.
 
     Raises:
         ChildError: If the process fails or takes too long.

@@ -242,15 +242,15 @@ def crowd(effort: Effort) -> Section:
     """Measure with the armature still and animated."""
     count = effort.of(OBJECTS, 20)
     rows: list[list[str]] = []
-    bounds: list[Bound] = []
+    goals: list[Bound] = []
     for name in ("still", "animated"):
         whole, own_seconds = _crowd_measured(partial(_crowd, count, name == "animated"), effort)
         rows.append([name, ms(whole), ms(own_seconds)])
         what = f"One armature, {name}, among {count:,} moving objects: milliseconds in our handlers"
-        bounds.append(Bound(what, 1.0, 1e3 * own_seconds, COLD))
+        goals.append(Bound(what, 1.0, 1e3 * own_seconds, COLD))
     headings = ("armature", "frame", "our handlers")
     return Section(
-        "Crowd", [Table(CROWD_MEANING.format(count=f"{count:,}"), headings, rows)], goals=bounds
+        "Crowd", [Table(CROWD_MEANING.format(count=f"{count:,}"), headings, rows)], goals=goals
     )
 
 
@@ -313,7 +313,7 @@ ALSO = (
 def armatures(effort: Effort) -> Section:
     """Measure files with increasing numbers of armatures."""
     rows: list[list[str]] = []
-    bounds: list[Bound] = []
+    goals: list[Bound] = []
     least, *more = effort.of(COUNTS, (1, 2))
     cases = [(f"{least}", least, int), (f"{least}, caches emptied", least, _emptying())]
     cases += [(f"{count}", count, int) for count in more]
@@ -333,12 +333,12 @@ def armatures(effort: Effort) -> Section:
         also = ALSO.format(
             growth=theirs[name] / theirs[first], emptied=alone[emptied] / alone[first]
         )
-        bounds.append(Bound(what, 1.1, alone[name] / alone[first], also))
+        goals.append(Bound(what, 1.1, alone[name] / alone[first], also))
     headings = ("armatures", "ours", "Blender's IK", PLAIN, "ours alone", "growth")
     meaning = ARMATURES_MEANING.format(
         name=f"{ARMATURES_RIG.name} bones", count=least, megabytes=MEGABYTES
     )
-    return Section("Armatures", [Table(meaning, headings, rows)], goals=bounds)
+    return Section("Armatures", [Table(meaning, headings, rows)], goals=goals)
 
 
 def _emptying() -> Callable[[], object]:

@@ -106,16 +106,16 @@ def ground(effort: Effort) -> Section:
 
 
 def _goals(times: Times, share: float) -> list[Bound]:
-    bounds: list[Bound] = []
+    goals: list[Bound] = []
     for has_skin in (True, False):
         for when, name in enumerate(("first played", "played again")):
             on, off = (median(times[is_on, has_skin][when]) for is_on in (True, False))
             what = f"a foot on the ground, with half the hip, {SKIN if has_skin else NO_SKIN}"
             why_not = WHY_NOT.format(share=100.0 * share)
-            bounds.append(
+            goals.append(
                 Bound(f"{what}, {name}: milliseconds a frame", MOST, 1e3 * (on - off) / 2, why_not)
             )
-    return bounds
+    return goals
 
 
 Times = dict[tuple[bool, bool], tuple[list[float], list[float]]]
@@ -265,7 +265,7 @@ def walking(effort: Effort) -> Section:
     """Measure walks with few and many legs."""
     frames = effort.of(WALKING_FRAMES, 40)
     rows: list[list[str]] = []
-    bounds: list[Bound] = []
+    goals: list[Bound] = []
     for legs in effort.of(list(WALKING_LEGS), [8]):
         took, steps, times, off, slides = _measured(legs, frames)
         rows.append(
@@ -280,7 +280,7 @@ def walking(effort: Effort) -> Section:
             ]
         )
         if legs == 8:
-            bounds += [
+            goals += [
                 Bound("8 walking legs: seconds to simulate 1,000 frames", 5.0, took),
                 Bound(
                     "8 walking legs: the share of its leg that a standing foot slides", 1e-3, slides
@@ -288,7 +288,7 @@ def walking(effort: Effort) -> Section:
             ]
     headings = ("legs", "simulate", "of that steps", "frame median", "p95", "off", "slides")
     return Section(
-        "Walking", [Table(WALKING_MEANING.format(frames=frames), headings, rows)], goals=bounds
+        "Walking", [Table(WALKING_MEANING.format(frames=frames), headings, rows)], goals=goals
     )
 
 

@@ -261,7 +261,7 @@ def fixed_cost(effort: Effort) -> Section:
     counts = effort.of(CHAINS, CHAINS[:2])
     blocks = effort.of(split(FRAMES, FIXED_COST_BLOCK), [range(1, 4)])
     rows: list[list[str]] = []
-    bounds: list[Bound] = []
+    goals: list[Bound] = []
     for name, is_keyed in (("frame", True), ("edit", False)):
         own_seconds, evaluating = _fixed_cost_measured(counts, is_keyed, blocks)
         for part, spent in (("own", own_seconds), ("evaluating", evaluating)):
@@ -269,17 +269,17 @@ def fixed_cost(effort: Effort) -> Section:
             rows.append([f"{name}, {part}", *map(us, spent), us(fixed), us(slope)])
             if part == "own":
                 what = f"fixed cost of an update with anything to do, {name}: own milliseconds"
-                bounds.append(Bound(what, FIXED_COST_MOST, 1e3 * fixed, WHY_NOT))
+                goals.append(Bound(what, FIXED_COST_MOST, 1e3 * fixed, WHY_NOT))
     headings = ("chains", *map(str, counts), "fixed", "each chain")
     meaning = MEANING.format(bones=BONES, block=len(blocks[0]))
-    return Section("Fixed cost", [Table(meaning, headings, rows)], goals=bounds)
+    return Section("Fixed cost", [Table(meaning, headings, rows)], goals=goals)
 
 
 def _fixed_cost_measured(
     counts: tuple[int, ...], is_keyed: bool, blocks: list[range]
 ) -> tuple[list[float], list[float]]:
     """Return the median seconds of our own code and of evaluations, by number of chains."""
-    own_seconds: dict[int, list[float]] = {count: [] for count in counts}
+    ours: dict[int, list[float]] = {count: [] for count in counts}
     evaluating: dict[int, list[float]] = {count: [] for count in counts}
     enable(True)
     with temporary_folder() as folder:
@@ -300,9 +300,9 @@ def _fixed_cost_measured(
                     for number in block:
                         update(number)
                         handlers, evaluations = clock.take()
-                        own_seconds[count].append(handlers - evaluations)
+                        ours[count].append(handlers - evaluations)
                         evaluating[count].append(evaluations)
-    return [median(own_seconds[count]) for count in counts], [
+    return [median(ours[count]) for count in counts], [
         median(evaluating[count]) for count in counts
     ]
 

@@ -55,7 +55,7 @@ BUSY = "the machine was busy or its clock slow: compare the time of the whole up
 def idle(effort: Effort) -> Section:
     """Measure updates and playback."""
     updates: list[list[str]] = []
-    bounds: list[Bound] = []
+    goals: list[Bound] = []
     playback: list[list[str]] = []
     rig = Rig(effort.of(100, 3), 3, keyed=False)
     with _files(rig) as folder:
@@ -64,7 +64,7 @@ def idle(effort: Effort) -> Section:
             figures = _update(effort)
             updates.append([f"{count} constraints", *map(us, figures)])
             what = f"Microseconds of our handlers in an update of no rig, {count} constraints"
-            bounds.append(Bound(what, 30.0 if count else 3.0, 1e6 * figures[0], BUSY))
+            goals.append(Bound(what, 30.0 if count else 3.0, 1e6 * figures[0], BUSY))
     for rig in effort.of((Rig(1, 10), Rig(8, 3), Rig(100, 3)), (Rig(1, 10),)):
         with _files(rig) as folder:
             _open(folder, FLOOR)
@@ -79,7 +79,7 @@ def idle(effort: Effort) -> Section:
             ),
             Table(PLAYBACK, ("chains × bones", "with", "without", "difference"), playback),
         ],
-        goals=bounds,
+        goals=goals,
     )
 
 
@@ -112,14 +112,10 @@ def _update(effort: Effort) -> list[float]:
         return seconds
 
     updates()
-    own_seconds: list[float] = []
+    ours: list[float] = []
     for _ in range(rounds):
-        own_seconds += inside_our_handlers(updates)
-    return [
-        median(own_seconds),
-        percentile(own_seconds, 0.95),
-        *_with_and_without([updates] * rounds),
-    ]
+        ours += inside_our_handlers(updates)
+    return [median(ours), percentile(ours, 0.95), *_with_and_without([updates] * rounds)]
 
 
 def inside_our_handlers(updates: Work) -> list[float]:
@@ -234,7 +230,7 @@ def overlay(effort: Effort) -> Section:
     frames = effort.of(OVERLAY_FRAMES, 3)
     gathered = median(_gathered(frames))
     row = [OVERLAY_RIG.name, ms(gathered)]
-    bounds = [
+    goals = [
         Bound(
             f"overlay of {OVERLAY_RIG.chains} chains gathered: ms", GATHERED, 1e3 * gathered, READ
         )
@@ -249,7 +245,7 @@ def overlay(effort: Effort) -> Section:
         assert shown > 0.001, "nothing was drawn"
         row.append(ms(drawn))
         reason = SOFTWARE.format(renderer=renderer)
-        bounds.append(
+        goals.append(
             Bound(f"overlay of {OVERLAY_RIG.chains} chains drawn: ms", DRAWN, 1e3 * drawn, reason)
         )
     meaning = OVERLAY_MEANING.format(
@@ -259,9 +255,7 @@ def overlay(effort: Effort) -> Section:
         high=SIZE[1],
         renderer=f" by {renderer}" if renderer else "",
     )
-    return Section(
-        "Overlay", [Table(meaning, ("chains", "gathered", "drawn"), [row])], goals=bounds
-    )
+    return Section("Overlay", [Table(meaning, ("chains", "gathered", "drawn"), [row])], goals=goals)
 
 
 @contextmanager

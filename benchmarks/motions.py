@@ -56,7 +56,7 @@ def look_at(effort: Effort) -> Section:
     """Measure with and without damping."""
     heads = effort.of(HEADS, 2)
     rows: list[list[str]] = []
-    bounds: list[Bound] = []
+    goals: list[Bound] = []
     for name, damping in (("plain", 0.0), ("damped", 0.2)):
         scores, own_seconds, evaluations = _look_at_measured(heads, damping, effort)
         each, again = 1e6 * own_seconds / (3 * heads), 1e6 * evaluations / (3 * heads)
@@ -76,7 +76,7 @@ def look_at(effort: Effort) -> Section:
             ]
         )
         what = f"look-at, each of {3 * heads}, {name}: microseconds in our handlers"
-        bounds.append(Bound(what, LOOK_AT_MOST[name], each, LOOK_AT_WHY_NOT.format(again=again)))
+        goals.append(Bound(what, LOOK_AT_MOST[name], each, LOOK_AT_WHY_NOT.format(again=again)))
     headings = (
         "heads",
         "ours median",
@@ -96,7 +96,7 @@ def look_at(effort: Effort) -> Section:
                 rows,
             )
         ],
-        goals=bounds,
+        goals=goals,
     )
 
 

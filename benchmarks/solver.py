@@ -145,12 +145,12 @@ def iterations(effort: Effort) -> Section:
 
 
 def _goals(finest: dict[int, dict[str, Runs]]) -> list[Bound]:
-    bounds: list[Bound] = []
+    goals: list[Bound] = []
     for count, runs in finest.items():
         iterations = runs["ours"].iterations
-        bounds.append(Bound(f"{count} bones: mean iterations to 1e-6", 5.0, mean(iterations)))
-        bounds.append(Bound(f"{count} bones: most iterations to 1e-6", 20.0, max(iterations)))
-    return bounds
+        goals.append(Bound(f"{count} bones: mean iterations to 1e-6", 5.0, mean(iterations)))
+        goals.append(Bound(f"{count} bones: most iterations to 1e-6", 20.0, max(iterations)))
+    return goals
 
 
 def _cold_meaning(effort: Effort) -> str:

@@ -38,7 +38,7 @@ def whole_body(effort: Effort) -> Section:
     """Measure the sample's figure in FK, and a generated Rigify human."""
     kind = effort.of("human", "basic_human")
     rows: list[list[str]] = []
-    bounds: list[Bound] = []
+    goals: list[Bound] = []
     with temporary_folder() as folder:
         generated = folder / "generated.blend"
         is_there = in_child(generate, kind, str(generated))
@@ -46,14 +46,14 @@ def whole_body(effort: Effort) -> Section:
         open_file(FOLDER / "humanoid.blend")
         for item in _rig().fabrik.constraints:
             item.enabled = False
-        rows += _measured("sample", SAMPLE, ("Foot.L", "Foot.R"), 8.0, effort, bounds)
+        rows += _measured("sample", SAMPLE, ("Foot.L", "Foot.R"), 8.0, effort, goals)
         if is_there:
             open_file(generated)
             feet = ("foot_ik.L", "foot_ik.R")
-            rows += _measured(f"Rigify's {kind}", GENERATED, feet, 16.0, effort, bounds)
+            rows += _measured(f"Rigify's {kind}", GENERATED, feet, 16.0, effort, goals)
     meaning = MEANING.format(moves=effort.of(MOVES, 2)) + ("" if is_there else f" {WITHOUT}")
     times = ("press", "in reach", "out of reach", "largest", "update", "rest")
-    return Section("Whole body", [Table(meaning, ("dragged", "bones", *times), rows)], goals=bounds)
+    return Section("Whole body", [Table(meaning, ("dragged", "bones", *times), rows)], goals=goals)
 
 
 def _measured(
@@ -62,7 +62,7 @@ def _measured(
     feet: tuple[str, ...],
     most: float,
     effort: Effort,
-    bounds: list[Bound],
+    goals: list[Bound],
 ) -> list[list[str]]:
     """Return a row for each dragged bone, and add the bounds of those in reach."""
     from addon.features.whole_body.starting import begin
@@ -101,7 +101,7 @@ def _measured(
         cells = (press, near, beyond, largest, update, rest)
         rows.append([f"{name}, {bone}", str(len(rig.data.bones)), *map(ms, cells)])
         what = f"Whole body, {name}, {bone} in reach: milliseconds of a move and its update"
-        bounds.append(Bound(what, most, 1e3 * (near + update), SLOW))
+        goals.append(Bound(what, most, 1e3 * (near + update), SLOW))
     operators.object.mode_set(mode="OBJECT")
     return rows
 

@@ -118,19 +118,16 @@ def _clothe(ob: bpy.types.Object, clothes: Sequence[Cloth]) -> None:
         if slot < 0:
             data.materials.append(cloth.look)
             slot = len(data.materials) - 1
-        for plane_point, normal in cloth.hems:
-            bone_faces: Any = [face for face in cut.faces if is_of(face, group)]
-            edges = {edge for face in bone_faces for edge in face.edges}
-            corners = {vertex for face in bone_faces for vertex in face.verts}
-            geometry = [*corners, *edges, *bone_faces]
-            bmesh.ops.bisect_plane(
-                cut, geom=geometry, dist=1e-4, plane_co=plane_point, plane_no=normal
-            )
+        for point, normal in cloth.hems:
+            worn: Any = [face for face in cut.faces if is_of(face, group)]
+            edges = {edge for face in worn for edge in face.edges}
+            corners = {vertex for face in worn for vertex in face.verts}
+            geometry = [*corners, *edges, *worn]
+            bmesh.ops.bisect_plane(cut, geom=geometry, dist=1e-4, plane_co=point, plane_no=normal)
         for face in cut.faces:
             middle = face.calc_center_median()
             if is_of(face, group) and all(
-                (middle - Vector(plane_point)).dot(Vector(normal)) > 0.0
-                for plane_point, normal in cloth.hems
+                (middle - Vector(point)).dot(Vector(normal)) > 0.0 for point, normal in cloth.hems
             ):
                 face.material_index = slot
     cut.to_mesh(data)

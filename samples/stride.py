@@ -39,8 +39,7 @@ class Stride(NamedTuple):
         flat: The time of foot flat.
         heel_off: The time of heel off.
         toe_off: The time of toe off.
-        strike: The downward rotation of the foot at heel strike, in radians; negative: toes point
-            up.
+        strike: The downward rotation at heel strike, in radians; negative, as toes point up.
         push: The downward rotation at toe off.
         kick: The largest downward rotation during swing.
         lift: The height that the ankle swings above its straight path, in metres.

@@ -34,8 +34,7 @@ FOLDER = ROOT / ".venv"
 SOLVER = ROOT / "solver" / "src"
 
 PIP = ("-m", "pip", "install", "--no-compile", "--disable-pip-version-check")
-"""Python compiles modules on import; most of Blender's many scripts are never imported by a test.
-"""
+"""Python compiles modules on import, and no test imports most of Blender's many scripts."""
 
 # The versions of all tools are pinned only here.
 TESTS = ("pytest==9.2.0", "pytest-xdist==3.8.0", "hypothesis==6.170.15")

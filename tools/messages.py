@@ -35,7 +35,7 @@ def messages_of(sections: list[dict[str, Any]]) -> list[list[str]]:
     Raises:
         ValueError: If the module of a message is not in any section.
     """
-    by_section: list[list[str]] = [[] for _ in sections]
+    lists: list[list[str]] = [[] for _ in sections]
     for message, module in texts.messages().items():
         beginnings = [
             (len(beginning), number)
@@ -45,10 +45,8 @@ def messages_of(sections: list[dict[str, Any]]) -> list[list[str]]:
         ]
         if not beginnings:
             raise ValueError(f"no section of {ADVICE.name} has the messages of {module}")
-        by_section[max(beginnings)[1]].append(message)
-    return [
-        sorted(messages, key=lambda text: text.strip("“…” ").lower()) for messages in by_section
-    ]
+        lists[max(beginnings)[1]].append(message)
+    return [sorted(messages, key=lambda text: text.strip("“…” ").lower()) for messages in lists]
 
 
 def messages_page() -> str:

@@ -42,8 +42,7 @@ def bake_gait(
         layer: The view layer to evaluate.
         armature: The armature.
         index: The index of the walk.
-        tolerance: The largest error of the curves, relative to the shortest leg's length or in
-            radians.
+        tolerance: The largest error of the curves, in lengths of the shortest leg or in radians.
 
     Yields:
         The completed share.

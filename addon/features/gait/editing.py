@@ -66,8 +66,7 @@ class _NewLeg(NamedTuple):
     Attributes:
         bones: The bones of the chain, root first.
         foot: The foot bone after them; -1 if the tail of the last bone is on the ground.
-        constraint: The name of the constraint that reaches for a foot that is not parented to the
-            leg.
+        constraint: The name of the constraint for a foot that is not parented to the leg.
     """
 
     bones: list[int]

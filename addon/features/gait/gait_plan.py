@@ -110,8 +110,7 @@ class GaitPlan:
     def head_at_rest(self, bone: int) -> Vec:
         """Return the head of a standing bone, in armature space.
 
-        The head in the matrix would differ in its last digits from what histories in files were
-        made with.
+        The matrix's translation differs in its last digits, on which stored histories depend.
         """
         rest = self.rig.rest(bone)
         stand = self.stand.get(bone)

@@ -111,10 +111,8 @@ class WalkSampler:
             return ""
         simulated = history.data(rig.object, plan.path)
         if simulated is None:
-            not_simulated = msg(
-                "The steps of “{walk}” aren't simulated: press Simulate", walk=gait.name
-            )
-            return history.lack(rig.object, plan.path, not_simulated)
+            missing = msg("The steps of “{walk}” aren't simulated: press Simulate", walk=gait.name)
+            return history.lack(rig.object, plan.path, missing)
         record = stored_walk(simulated.blob)
         outdated = msg("The simulation of “{walk}” is outdated: press Simulate", walk=gait.name)
         if record is None or len(record[0].falls) != len(plan.legs):

@@ -74,15 +74,13 @@ class WalkSimulation:
         values = {
             name: value for name, value in plain_of(gait).items() if name not in NOT_SIMULATED
         }
-        values_in_order = [(name, values[name]) for name in keyed if name in values]
-        values_in_order = [
-            pair for pair in values_in_order if f"{self.owner}.{pair[0]}" not in moving
-        ]
+        pairs = [(name, values[name]) for name in keyed if name in values]
+        pairs = [pair for pair in pairs if f"{self.owner}.{pair[0]}" not in moving]
         legs = [leg[1:] for leg in self.plan.legs]  # All but their constraints.
         still = tuple([value for name, value in values.items() if name not in keyed])
         if self.plan.stand:
-            return values_in_order, still, legs, (self.plan.rest, self.plan.head)
-        return values_in_order, still, legs
+            return pairs, still, legs, (self.plan.rest, self.plan.head)
+        return pairs, still, legs
 
     def sources(self) -> Sequence[bpy.types.Object | Point]:
         """Return the body and the ground."""

@@ -1,9 +1,8 @@
 """The pose in which an armature stands to walk: its rest pose, or one from its clip.
 
-In captures, all bones may lie along one axis at rest, so that only the action stands. The body's
-pose is then from the frame at which the character was recognized. It is turned to face along an
-axis of the armature, as at rest. Each leg's pose is from the frame at which its foot stands,
-relative to the body.
+Captures may have all bones along one axis at rest, so only the action stands. The body's pose is
+then from the frame at which the character was recognized. It faces along an axis of the armature,
+as at rest. Each leg's pose, relative to the body, is from the frame at which its foot stands.
 """
 
 from __future__ import annotations

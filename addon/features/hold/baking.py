@@ -51,17 +51,13 @@ def bake(
     frames = list(range(start, scene.frame_end + 1))
     depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
     with returning(scene, layer):
-        shown = finish(
-            play(scene, frames, lambda _: [_world(depsgraph, thing) for thing in things])
-        )
+        shown = finish(play(scene, frames, lambda _: [_world(depsgraph, held) for held in things]))
         for ob, index in sorted(holds, key=lambda hold: -hold[1]):
             remove(ob, index)
         layer.update()
         _key(scene, layer, things, frames, shown)
         depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
-        baked = finish(
-            play(scene, frames, lambda _: [_world(depsgraph, thing) for thing in things])
-        )
+        baked = finish(play(scene, frames, lambda _: [_world(depsgraph, held) for held in things]))
     distance = max(
         (a.translation - b.translation).length
         for shown_worlds, baked_worlds in zip(shown, baked, strict=True)
@@ -131,9 +127,7 @@ def _space_of(layer: bpy.types.ViewLayer, thing: Held) -> Matrix:
 def _channels(owner: Any, basis: Matrix) -> tuple[Sequence[float], Sequence[float]]:
     """Return the values of the location and rotation channels of a bone or object."""
     mode = mode_of(owner)
-    location, quaternion, _ = basis.decompose()
+    location, turn, _ = basis.decompose()
     name, _ = channel_of(mode)
-    rotation = channel_values(
-        mode, (quaternion.w, quaternion.x, quaternion.y, quaternion.z), getattr(owner, name)
-    )
+    rotation = channel_values(mode, (turn.w, turn.x, turn.y, turn.z), getattr(owner, name))
     return vector(location), rotation

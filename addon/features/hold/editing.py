@@ -107,18 +107,14 @@ def holding(point: Point) -> str | None:
     Returns:
         The reason; empty if they do; None if nothing ever holds it.
     """
-    target_hold = find_hold(_held_of(point))
-    if target_hold is None:
+    entry = find_hold(_held_of(point))
+    if entry is None:
         return None
     scene = cast(bpy.types.Scene, bpy.context.scene)
-    past_events = [
-        event
-        for event in events_of(*target_hold)
-        if event.frame <= scene.frame_current_final + NEAR
-    ]
-    if not past_events:
+    past = [event for event in events_of(*entry) if event.frame <= scene.frame_current_final + NEAR]
+    if not past:
         return ""
-    item, last = holds_of(target_hold[0])[target_hold[1]], past_events[-1]
+    item, last = holds_of(entry[0])[entry[1]], past[-1]
     return fixed_note(item.name, last.frame) if signed(item, last.holder) < 0 else ""
 
 
@@ -148,25 +144,21 @@ def hold(
     for held in several:
         _refuse(held, holder)
     _refuse_placed(several)
-    holds_before = [find_hold(held) for held in several]
-    keys_before = [
-        keys_of(*hold_before) if hold_before is not None else [] for hold_before in holds_before
-    ]
+    old_holds = [find_hold(held) for held in several]
+    old_keys = [keys_of(*old) if old is not None else [] for old in old_holds]
     try:
         armatures = [
-            _add_event(held, holder, hold_before, frame, is_moved)
-            for held, hold_before in zip(several, holds_before, strict=True)
+            _add_event(held, holder, old_hold, frame, is_moved)
+            for held, old_hold in zip(several, old_holds, strict=True)
         ]
         _simulate(armatures)
         _refuse_cycle(several, holder, frame)
     except ProblemError:
-        for held, hold_before, its_keys in zip(several, holds_before, keys_before, strict=True):
-            _take_back(held, hold_before, its_keys)
+        for held, old_hold, keys in zip(several, old_holds, old_keys, strict=True):
+            _take_back(held, old_hold, keys)
         raise
-    holds_after = [find_hold(held) for held in several]
-    return all(
-        _is_moved_at(*hold_before, frame) for hold_before in holds_after if hold_before is not None
-    )
+    new_holds = [find_hold(held) for held in several]
+    return all(_is_moved_at(*new, frame) for new in new_holds if new is not None)
 
 
 def _is_moved_at(armature: bpy.types.Object, index: int, frame: float) -> bool:
@@ -177,12 +169,12 @@ def _is_moved_at(armature: bpy.types.Object, index: int, frame: float) -> bool:
 def _add_event(
     held: Held,
     holder: Holder,
-    hold_before: tuple[bpy.types.Object, int] | None,
+    old_hold: tuple[bpy.types.Object, int] | None,
     frame: float,
     is_moved: bool | None,
 ) -> bpy.types.Object:
     """Key a bone's or object's holder; return the armature of the hold."""
-    armature, index = hold_before or _new_hold(held)
+    armature, index = old_hold or _new_hold(held)
     item, events = holds_of(armature)[index], events_of(armature, index)
     current = holder_at(events, frame)
     if is_moved is None:
@@ -310,14 +302,12 @@ def _refuse_placed(several: Sequence[Held]) -> None:
     Raises:
         ProblemError: If there is such a target.
     """
-    for placed in placed_among([c for c in planner.current().chains if _is_of(c, several)]):
-        if placed.is_beside(
-            settings(placed.chain.rig.object).constraints[placed.chain.item].tolerance
-        ):
+    for tip in placed_among([c for c in planner.current().chains if _is_of(c, several)]):
+        if tip.is_beside(settings(tip.chain.rig.object).constraints[tip.chain.item].tolerance):
             raise ProblemError(
                 "On the Ground or a walk places “{constraint}” away from its target, so it would "
                 "jump: choose Bake to Targets or Bake Steps first",
-                constraint=placed.chain.name,
+                constraint=tip.chain.name,
             )
 
 
@@ -384,14 +374,14 @@ def _refuse_cycle(several: Sequence[Held], holder: Holder, frame: float) -> None
 
 
 def _take_back(
-    held: Held, hold_before: tuple[bpy.types.Object, int] | None, keys: Sequence[Event]
+    held: Held, old_hold: tuple[bpy.types.Object, int] | None, keys: Sequence[Event]
 ) -> None:
     """Undo a refused hold, restoring its earlier keys."""
-    current = find_hold(held)
-    if current is None:
+    new_hold = find_hold(held)
+    if new_hold is None:
         return
-    if hold_before is None:
-        remove(*current)
-    elif keys_of(*current) != keys:
-        set_keys(*current, keys)
-        _simulate([current[0]])
+    if old_hold is None:
+        remove(*new_hold)
+    elif keys_of(*new_hold) != keys:
+        set_keys(*new_hold, keys)
+        _simulate([new_hold[0]])

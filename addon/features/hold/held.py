@@ -222,28 +222,23 @@ class HeldBone(PrePassBone):
             return record.holder
         return record.holder + record.before * (len(self.holders) + 1)
 
-    def held_in(
-        self, snapshot: Snapshot, holder_frames: dict[tuple[int, int], Frame]
-    ) -> HeldInput | None:
+    def held_in(self, snapshot: Snapshot, frames: dict[tuple[int, int], Frame]) -> HeldInput | None:
         """Return how it is held; None if nothing ever holds it.
 
         Args:
             snapshot: The frame.
-            holder_frames: Cached frames of holders, in world space; missing ones are added.
+            frames: Cached frames of holders, in world space; missing ones are added.
         """
         record, time = self._record_at(snapshot.time), snapshot.time
         is_blending = self.is_blended and self._blends(record, time)
         is_back = record.holder in self.own and not is_blending
         if record is UNHELD or is_back or record.holder in self.lost:
             return UNTOUCHED if self.records.of(self.index) else None
-        parent, holder = (
-            self._parent(snapshot),
-            self._holder_frame(snapshot, record.holder, holder_frames),
-        )
+        parent, holder = self._parent(snapshot), self._holder_frame(snapshot, record.holder, frames)
         carried = self._carried(snapshot) if record.is_fixed or record.was_fixed else WHOLE
         if not is_blending:
             return HeldInput(record, parent, holder, carried=carried)
-        previous = self._holder_frame(snapshot, record.before, holder_frames)
+        previous = self._holder_frame(snapshot, record.before, frames)
         share = eased(max(0.0, time - record.frame) / record.blend)
         return HeldInput(record, parent, holder, previous, share, carried)
 
@@ -264,22 +259,19 @@ class HeldBone(PrePassBone):
         """
         rig = self.rig
         try:
-            own_channels = own_frame(rig.bone(self.bone), local, self._parent(snapshot))
+            basis = own_frame(rig.bone(self.bone), local, self._parent(snapshot))
         except ValueError:
             raise self.zero_scale() from None
         world = snapshot.world(rig.object, rig.uid)
         placed = frame_in(world, snapshot.frame(rig, self.bone))
-        own_offset, fixed_offset = (
-            frame_in(placed, inverse(own_channels)),
-            frame_in(placed, self._carried(snapshot)),
-        )
+        within, shown = frame_in(placed, inverse(basis)), frame_in(placed, self._carried(snapshot))
 
         def offset(number: int) -> Frame:
             point = self.holders[number - 1] if number > 0 else None
             if point is not None:
                 inverse(snapshot.place(point))
-            bone_offset = fixed_offset if number in self.fixed else own_offset
-            return frame_in(inverse(self._holder_frame(snapshot, number, {})), bone_offset)
+            relative = shown if number in self.fixed else within
+            return frame_in(inverse(self._holder_frame(snapshot, number, {})), relative)
 
         try:
             left = offset(previous) if blend > 0.0 else WHOLE
@@ -300,7 +292,7 @@ class HeldBone(PrePassBone):
             ) from None
 
     def _holder_frame(
-        self, snapshot: Snapshot, holder: int, holder_frames: dict[tuple[int, int], Frame]
+        self, snapshot: Snapshot, holder: int, frames: dict[tuple[int, int], Frame]
     ) -> Frame:
         """Return the frame of a holder in world space, by its number."""
         if holder == 0 or holder in self.own:
@@ -311,9 +303,9 @@ class HeldBone(PrePassBone):
         if point is None:
             return WHOLE
         key = point.uid, point.bone
-        if key not in holder_frames:
-            holder_frames[key] = rigid(snapshot.place(point))
-        return holder_frames[key]
+        if key not in frames:
+            frames[key] = rigid(snapshot.place(point))
+        return frames[key]
 
     def _carried(self, snapshot: Snapshot) -> Frame:
         """Return the carried object's frame in its own space, if its channels are cancelled."""

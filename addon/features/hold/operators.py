@@ -78,10 +78,8 @@ def held_by_click(bone: bpy.types.PoseBone) -> Held:
     armature = cast(bpy.types.Object, bone.id_data)
     bone_hold = editing.find_hold(Held(armature, bone.name))
     items = settings(armature).constraints
-    is_goal = any((item.target, item.subtarget) == (armature, bone.name) for item in items)
-    is_goal |= any(
-        (item.pole_target, item.pole_subtarget) == (armature, bone.name) for item in items
-    )
+    is_goal = any((con.target, con.subtarget) == (armature, bone.name) for con in items)
+    is_goal |= any((con.pole_target, con.pole_subtarget) == (armature, bone.name) for con in items)
     if bone_hold is not None or is_goal:
         return Held(armature, bone.name)
     posing = that_pose(armature, [bone.name])
@@ -279,7 +277,7 @@ class FABRIK_OT_release(Holding, bpy.types.Operator):
     )
 
     def selected(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[Held]:
-        """Return the selected bones, or the held objects among the selection."""
+        """Return the selected held objects, if any, else the selected bones."""
         objects = [ob for ob in context.selected_objects if editing.find_hold(Held(ob, ""))]
         if objects:
             return [Held(ob, "") for ob in objects]

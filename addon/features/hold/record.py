@@ -23,8 +23,7 @@ unset. It keeps items added to a list.
 """
 
 SIZE = 26
-"""The numbers of an event: its frame, how long it blends, and the axes and origin of both offsets.
-"""
+"""The numbers of an event: its frame, its blend, and the axes and origin of both offsets."""
 
 
 class Recorded(NamedTuple):
@@ -37,8 +36,7 @@ class Recorded(NamedTuple):
             bone itself if its channels are ignored.
         blend: The number of frames to blend to that holder.
         before: The number of the previous holder.
-        left: The offset in the previous holder's space: where the bone would be if that still held
-            it.
+        left: The offset in the previous holder's space, as if that still held the bone.
         is_fixed: Whether the bone's own channels are ignored from there on.
         was_fixed: Whether they were ignored until there.
     """

@@ -244,11 +244,9 @@ def planar_path(recording: Recording, matrices: Sequence[Matrix], use_turn: bool
     first = recording.level @ matrices[0]
     path = [STILL]
     for matrix in matrices[1:]:
-        current = recording.level @ matrix
-        turn = (
-            current.to_quaternion() @ first.to_quaternion().inverted() if use_turn else Quaternion()
-        )
+        end = recording.level @ matrix
+        turn = end.to_quaternion() @ first.to_quaternion().inverted() if use_turn else Quaternion()
         axes = matrix3(turn.to_matrix())
-        start, end = vector(first.translation), vector(current.translation)
-        path.append(planar_of(axes, start, end, path[-1].angle))
+        origin, position = vector(first.translation), vector(end.translation)
+        path.append(planar_of(axes, origin, position, path[-1].angle))
     return path

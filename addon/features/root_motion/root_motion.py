@@ -55,8 +55,7 @@ class TravelResult(NamedTuple):
         travel: The motion from the first to the last frame.
         frames: The number of frames.
         leg: The mean leg length in world space.
-        before: The largest slide of a foot in the original action, in world space; 0 without a
-            stance phase.
+        before: The largest original slide of a foot, in world space; 0 without a stance phase.
         after: The largest slide when the result is played.
         loops: Whether the action repeats beyond the range.
     """
@@ -90,10 +89,8 @@ def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) ->
                 armature=armature.name,
             )
         stances = stances_of(steps, path)
-        slides_before, slides_after = (
-            slides_of(steps, motion, stances) for motion in ([STILL] * len(path), path)
-        )
-        if max(slides_after, default=0.0) >= max(slides_before, default=0.0):
+        old, new = (slides_of(steps, motion, stances) for motion in ([STILL] * len(path), path))
+        if max(new, default=0.0) >= max(old, default=0.0):
             raise ProblemError(
                 "No travel reduces the sliding of the feet of “{armature}”: assign the action of "
                 "a walk or run cycle",
@@ -329,12 +326,8 @@ def _write(
     if loops:
         add_cycles(body.armature, keys.channels, keys.travelers, frames)
     stances = stances_of(goal, still)
-    slide_before, slide_after = (
-        max(slides_of(feet, still, stances), default=0.0) for feet in (steps, played)
-    )
-    return TravelResult(
-        path[-1], frames[-1] - frames[0], steps.leg, slide_before, slide_after, loops
-    )
+    old, new = (max(slides_of(feet, still, stances), default=0.0) for feet in (steps, played))
+    return TravelResult(path[-1], frames[-1] - frames[0], steps.leg, old, new, loops)
 
 
 @contextmanager

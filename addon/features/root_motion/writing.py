@@ -61,10 +61,8 @@ def changed_channels(body: Body, recording: Recording, goals: Goals) -> list[Cha
     rig = body.armature
     size = body.leg * recording.objects[0].median_scale
     new = [
-        basis @ current.inverted() @ goal
-        for basis, current, goal in zip(
-            recording.bases, recording.objects, goals.objects, strict=True
-        )
+        basis @ ob.inverted() @ goal
+        for basis, ob, goal in zip(recording.bases, recording.objects, goals.objects, strict=True)
     ]
     channels = _changed(rig, recording.bases, new, MIN_DISPLACEMENT * size)
     bones = cast(bpy.types.Armature, rig.data).bones
@@ -166,8 +164,7 @@ def add_cycles(
 ) -> None:
     """Extend the active action beyond a range with Cycles modifiers.
 
-    F-curves without a key at an end of the range get one, since their period would differ
-    otherwise.
+    F-curves without a key at an end of the range get one, as their period would differ otherwise.
 
     Args:
         rig: The armature object.
