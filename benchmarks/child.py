@@ -60,9 +60,9 @@ def in_child(function: Callable[..., Any], *arguments: Any, interpreted: bool = 
 
 def main(task: dict[str, Any]) -> None:
     """Run the function of a task, and write its result."""
-    here = str(Path(__file__).resolve().parent)
+    folder = str(Path(__file__).resolve().parent)
     # Python adds this folder, and the Rigify add-on has the same name as a module in it.
-    sys.path[:] = [str(ROOT), *(path for path in sys.path if path != here)]
+    sys.path[:] = [str(ROOT), *(path for path in sys.path if path != folder)]
     if task["interpreted"]:
         sys.path.insert(0, str(SOLVER))  # Before the compiled solver on PYTHONPATH.
     else:

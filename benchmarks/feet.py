@@ -66,7 +66,7 @@ def ground(effort: Effort) -> Section:
     scene = open_file(FOLDER / "hills.blend")
     rig: Any = bpy.data.objects["Rig"]
     frames = list(effort.of(range(1, scene.frame_end + 1), range(1, 13)))
-    times, share = _ground_played(rig, scene, frames, effort.of(ROUNDS, 1))
+    times, twice_share = _ground_played(rig, scene, frames, effort.of(ROUNDS, 1))
     slide = _slide(rig, scene, frames)
     begin = perf_counter()
     bpy.context.view_layer.objects.active = rig
@@ -99,19 +99,19 @@ def ground(effort: Effort) -> Section:
             ),
         ],
         goals=[
-            *_goals(times, share),
+            *_goals(times, twice_share),
             Bound("slide of a foot over a contact, in millimetres", 1.0, 1e3 * slide),
         ],
     )
 
 
-def _goals(times: Times, share: float) -> list[Bound]:
+def _goals(times: Times, twice_share: float) -> list[Bound]:
     goals: list[Bound] = []
     for has_skin in (True, False):
         for when, name in enumerate(("first played", "played again")):
             on, off = (median(times[is_on, has_skin][when]) for is_on in (True, False))
             what = f"a foot on the ground, with half the hip, {SKIN if has_skin else NO_SKIN}"
-            why_not = WHY_NOT.format(share=100.0 * share)
+            why_not = WHY_NOT.format(share=100.0 * twice_share)
             goals.append(
                 Bound(f"{what}, {name}: milliseconds a frame", MOST, 1e3 * (on - off) / 2, why_not)
             )

@@ -84,11 +84,11 @@ def frame_cost(effort: Effort) -> Section:
     names = effort.of(list(RIGS), ["1 × 2, two-bone", "8 × 3"])
     scores = {name: _frame_cost_measured(RIGS[name], effort) for name in names}
     frames = len(scores[names[0]][OURS].first)
-    others = effort.of(INTERPRETED, ("8 × 3",))
-    interpreted = in_child(times_of, others, effort.quick, interpreted=True)
+    subset = effort.of(INTERPRETED, ("8 × 3",))
+    interpreted = in_child(times_of, subset, effort.quick, interpreted=True)
     ratios = {
         name: (*interpreted[name], scores[name][OURS].ratio(scores[name][BLENDERS]))
-        for name in others
+        for name in subset
     }
     headings = ("chains × bones", "ours median", "p95", "Blender median", "p95", "floor median")
     return Section(
@@ -121,8 +121,8 @@ def frame_cost(effort: Effort) -> Section:
                     "compiled" if COMPILED else "this run",
                 ),
                 [
-                    [name, ms(ours), ms(blenders), times(ours / blenders), times(here)]
-                    for name, (ours, blenders, here) in ratios.items()
+                    [name, ms(ours), ms(blenders), times(ours / blenders), times(ratio)]
+                    for name, (ours, blenders, ratio) in ratios.items()
                 ],
             ),
         ],
@@ -157,9 +157,9 @@ def frame_cost(effort: Effort) -> Section:
                     f"{name}, interpreted: frame / frame with Blender's IK",
                     MOST_INTERPRETED,
                     ours / blenders,
-                    SLOWER.format(here=here),
+                    SLOWER.format(here=ratio),
                 )
-                for name, (ours, blenders, here) in ratios.items()
+                for name, (ours, blenders, ratio) in ratios.items()
             ],
         ],
     )

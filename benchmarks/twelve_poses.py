@@ -74,9 +74,9 @@ POSES: dict[str, list[Drag]] = {
     "stretch both arms apart": [("hand.L", (0.9, 0.05, 0.6)), ("hand.R", (0.9, 0.05, 0.6))],
 }
 """The drags of each pose: outward, forward and up. Hands from their shoulder in lengths of the arm,
-feet from their hip in lengths of the leg, the hips from between the feet in their rest height above
-these, and the head from its position in lengths of the spine. The gaze rotates the head with R
-instead of dragging it, by degrees about the world axes.
+feet from their hip in lengths of the leg. The hips from between the feet in their rest height above
+these, the head from its position in lengths of the spine. The gaze rotates the head with R instead
+of dragging it, by degrees about the world axes.
 """
 
 STAYING = {

@@ -80,7 +80,7 @@ def _measured(
     for bone in effort.of(dragged, dragged[:1]):
         times: dict[float, list[float]] = {0.1: [], 1.0: []}
         updates: list[float] = []
-        press = rest = 0.0
+        press = settling = 0.0
         for extent, seconds in times.items():
             start = process_time()
             drag = begin(rig, bone, True)
@@ -93,12 +93,12 @@ def _measured(
                     _clocked(lambda offset=offset, drag=drag: drag.follow(tuple(offset)))
                 )
                 updates.append(_clocked(layer.update))
-            rest = max(rest, _clocked(drag.settle))
+            settling = max(settling, _clocked(drag.settle))
             drag.cancel()
             layer.update()
         near, beyond = (median(seconds) for seconds in times.values())
         largest, update = max(map(max, times.values())), median(updates)
-        cells = (press, near, beyond, largest, update, rest)
+        cells = (press, near, beyond, largest, update, settling)
         rows.append([f"{name}, {bone}", str(len(rig.data.bones)), *map(ms, cells)])
         what = f"Whole body, {name}, {bone} in reach: milliseconds of a move and its update"
         goals.append(Bound(what, most, 1e3 * (near + update), SLOW))

@@ -124,8 +124,8 @@ def run_logged(log: Path, *command: str | Path, **options: Any) -> None:
 def is_python(command: str | Path, version: str, needs: str) -> bool:
     """Return whether a command is a Python of this version that can run the statements ``needs``.
 
-    Only running it is reliable: a name on the PATH may be a dangling shim of a version manager, and
-    some systems put parts of the standard library into separate packages.
+    Only running it is reliable: a name on the PATH may be a dangling shim of a version manager.
+    Some systems put parts of the standard library into separate packages.
     """
     question = f"import sys; print('%d.%d' % sys.version_info[:2]); {needs}"
     try:

@@ -2,7 +2,7 @@
 
 `make docs` builds the site. This is the same text without scripts, and with stills instead of
 films, so that it is small. Each operator and property has a page in `at` that redirects to its
-section of the reference, since browsers opened with a file often drop the part after a #.
+section of the reference. Browsers opened with a file often drop the part after a #.
 """
 
 from __future__ import annotations
@@ -149,8 +149,8 @@ class Manual:
             lines.append("<ul>")
             for page in pages if isinstance(pages, list) else [pages]:
                 url = relpath(page[:-3] + ".html", Path(name).parent.as_posix())
-                here = ' aria-current="page"' if page[:-3] + ".html" == name else ""
-                lines.append(f'<li><a href="{url}"{here}>{escape(_title(DOCS / page))}</a></li>')
+                current = ' aria-current="page"' if page[:-3] + ".html" == name else ""
+                lines.append(f'<li><a href="{url}"{current}>{escape(_title(DOCS / page))}</a></li>')
             lines.append("</ul>")
         return "\n".join(lines)
 

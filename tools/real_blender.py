@@ -113,17 +113,19 @@ def real_blender() -> str:
         if version_of(chosen) is None:
             raise SetupError(f"{chosen}, which BLENDER names, could not be started as Blender.")
         return chosen
-    others = []
+    rejected = []
     for path in installed():
         version = version_of(path)
         if version == WANTED:
             return path
-        others.append(f"{path} is {version}" if version else f"{path} does not start")
+        rejected.append(f"{path} is {version}" if version else f"{path} does not start")
     try:
         return str(fetched())
     except SetupError as error:
-        seen = f" ({', '.join(others)})" if others else ""
-        raise SetupError(f"no Blender {WANTED} here{seen}; {error} BLENDER=… names one.") from None
+        reasons = f" ({', '.join(rejected)})" if rejected else ""
+        raise SetupError(
+            f"no Blender {WANTED} here{reasons}; {error} BLENDER=… names one."
+        ) from None
 
 
 def fetched() -> Path:

@@ -95,9 +95,9 @@ class Recorder:
 
     def operator(self, name: str, **_named: Any) -> Any:
         """Record an operator."""
-        places = self.found.setdefault(name, [])
-        if self.place not in places:
-            places.append(self.place)
+        titles = self.found.setdefault(name, [])
+        if self.place not in titles:
+            titles.append(self.place)
         return type("Settings", (), {})()
 
     def operator_menu_enum(self, name: str, *_arguments: Any, **_named: Any) -> None:

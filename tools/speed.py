@@ -49,7 +49,7 @@ def runs() -> list[Line]:
 def run_of(page: str) -> list[Line]:
     """Return the measurements of the run on the page of benchmarks."""
     tables = _tables(page, "Frame cost")
-    times, errors, others = ({row.pop(FIRST): row for row in table} for table in tables)
+    times, errors, interpreted = ({row.pop(FIRST): row for row in table} for table in tables)
     day = re.findall(r"Measured on ([\d-]+) ", page)[0]
     (production,) = _tables(page, "Rigify")
     played = {row["update"]: row["ratio"].rstrip("×") for row in production}
@@ -61,7 +61,7 @@ def run_of(page: str) -> list[Line]:
                 "rig": rig,
                 "ratio": time["ours / Blender"].rstrip("×"),
                 "again": time["again"].rstrip("×"),
-                "interpreted": others.get(rig, {})
+                "interpreted": interpreted.get(rig, {})
                 .get("ours / Blender interpreted", "")
                 .rstrip("×"),
                 "error": errors[rig]["ours worst"],

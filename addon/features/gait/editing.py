@@ -182,13 +182,13 @@ def _not_walking(rig: Skeleton, character: Character, legs: Sequence[_NewLeg]) -
     """Return a sentence on other bones that stand on the ground; empty if none do."""
     walking = {rig.names[i] for i in rig.below({leg.bones[0] for leg in legs})}
     ends = [character.names[i] for i in character.anatomy.standing]
-    if not (others := [name for name in ends if name not in walking]):
+    if not (standing := [name for name in ends if name not in walking]):
         return ""
     return msg(
         "Only {count} legs walk, but {bones} also reach the ground: if these are legs, select "
         "the last bones of all legs and add the walk again",
         count=len(legs),
-        bones=listed(others),
+        bones=listed(standing),
     )
 
 

@@ -211,7 +211,7 @@ def resolve_gaits(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[GaitPlan]:
 
 
 def resolved_gait(
-    rig: Skeleton, index: int, chains: Sequence[ChainPlan], others: Sequence[GaitPlan]
+    rig: Skeleton, index: int, chains: Sequence[ChainPlan], preceding: Sequence[GaitPlan]
 ) -> GaitPlan:
     """Return a walk of an armature, with its problem if it has one.
 
@@ -219,7 +219,7 @@ def resolved_gait(
         rig: The armature.
         index: The index of the walk.
         chains: All constraints of the armature, in order.
-        others: The preceding walks without a problem.
+        preceding: The preceding walks without a problem.
     """
     plan = GaitPlan(rig, index)
     gait = gait_settings(rig.object).gaits[index]
@@ -229,7 +229,7 @@ def resolved_gait(
         _resolve_stand(plan, gait)
         _resolve_body(plan, gait)
         _resolve_legs(plan, gait, chains)
-        _check_others(plan, others)
+        _check_others(plan, preceding)
         source = cast(Source, gait.source)
         plan.ground = ground_of(
             source, gait.ground, gait.collection, rig.object, ends_of(rig.object)
@@ -239,8 +239,8 @@ def resolved_gait(
     return plan
 
 
-def _check_others(plan: GaitPlan, others: Sequence[GaitPlan]) -> None:
-    for other in others:
+def _check_others(plan: GaitPlan, preceding: Sequence[GaitPlan]) -> None:
+    for other in preceding:
         name = gait_settings(plan.rig.object).gaits[other.index].name
         if other.body == plan.body and plan.leans:
             raise ProblemError(

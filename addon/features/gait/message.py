@@ -87,7 +87,7 @@ def walk_notes(armature: bpy.types.Object) -> list[str]:
     """Return the status messages of all walks of an armature."""
     gaits = gait_settings(armature).gaits
     messages = [(gait.name, status_message(armature, i)) for i, gait in enumerate(gaits)]
-    notes = [msg("“{name}”: {said}", name=name, said=said) for name, said in messages if said]
+    notes = [msg("“{name}”: {said}", name=name, said=status) for name, status in messages if status]
     return [*notes, *leg_notes(armature)]
 
 

@@ -239,8 +239,8 @@ class HeldBone(PrePassBone):
         if not is_blending:
             return HeldInput(record, parent, holder, carried=carried)
         previous = self._holder_frame(snapshot, record.before, frames)
-        share = eased(max(0.0, time - record.frame) / record.blend)
-        return HeldInput(record, parent, holder, previous, share, carried)
+        weight = eased(max(0.0, time - record.frame) / record.blend)
+        return HeldInput(record, parent, holder, previous, weight, carried)
 
     def record(
         self, snapshot: Snapshot, local: Local, event: Event, previous: int, blend: float
@@ -330,9 +330,9 @@ class HeldBone(PrePassBone):
 
 def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]:
     """Yield the held bones of an armature, and set on chains how far their targets are held."""
-    kept = {rig.object: Records(rig.object)}
+    records_of = {rig.object: Records(rig.object)}
     for chain in chains:
-        chain.placed_share = _placed_share(chain.target, kept)
+        chain.placed_share = _placed_share(chain.target, records_of)
     for index, hold in enumerate(holds_of(rig.object)):
         try:
             bone = bone_index(rig, hold, "bone")
@@ -348,7 +348,7 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
             except ProblemError:
                 holders.append(None)
                 lost.add(number)
-        records = kept[rig.object]
+        records = records_of[rig.object]
         fixed = frozenset(i for i, holder in enumerate(hold.holders, 1) if not holder.use_animation)
         own_numbers = own_places(hold)
         # Later choices apply once they are simulated.
@@ -385,7 +385,7 @@ def _holding(hold: FabrikHold, holder: FabrikHolder) -> Point | None:
 
 
 def _placed_share(
-    target: Point | None, kept: dict[bpy.types.Object, Records]
+    target: Point | None, records_of: dict[bpy.types.Object, Records]
 ) -> Callable[[float, float], float]:
     """Return a function of the weight at a frame of what else places a target, such as the ground.
 
@@ -394,7 +394,7 @@ def _placed_share(
 
     Args:
         target: The target.
-        kept: The records of armatures, to which those of the target's armature are added.
+        records_of: The records of armatures, to which those of the target's armature are added.
     """
     if target is None:
         return wholly
@@ -406,7 +406,7 @@ def _placed_share(
         index = held[0] if held else -1
     if armature is None or index < 0:
         return wholly
-    records = kept.setdefault(armature, Records(armature))
+    records = records_of.setdefault(armature, Records(armature))
     free = {0, *own_places(holds_of(armature)[index])}
 
     def weight(time: float, rate: float) -> float:

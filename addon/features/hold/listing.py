@@ -52,12 +52,12 @@ def holds_with(armature: bpy.types.Object) -> list[bpy.types.Object]:
     # A hold watches the objects of all that ever hold it.
     watching = plan.watched.get(session_uid(armature), set[int]()) if plan is not None else ()
     rigs = [plan.rigs[uid].object for uid in watching] if plan is not None else []
-    others = {ob for ob in rigs if _is_held_by(ob, armature)}
+    involved = {ob for ob in rigs if _is_held_by(ob, armature)}
     for item in settings(armature).constraints:
         controls = (item.target, item.subtarget), (item.pole_target, item.pole_subtarget)
         held = [find_hold(Held(ob, bone)) for ob, bone in controls if ob is not None]
-        others.update([hold[0] for hold in held if hold is not None])
-    return [armature, *sorted(others - {armature}, key=lambda ob: ob.name)]
+        involved.update([hold[0] for hold in held if hold is not None])
+    return [armature, *sorted(involved - {armature}, key=lambda ob: ob.name)]
 
 
 def _is_held_by(held: bpy.types.Object, armature: bpy.types.Object) -> bool:

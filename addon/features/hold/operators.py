@@ -158,9 +158,9 @@ class FABRIK_OT_hold(Taking, bpy.types.Operator):
 
     def selected(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[Held]:
         """Return the bones selected before the holder, if that is a bone."""
-        _, others = _selected_bones(context)
-        if self.by == "SELECTED" and context.mode == "POSE" and others:
-            return [held_by_click(bone) for bone in others]
+        _, selected = _selected_bones(context)
+        if self.by == "SELECTED" and context.mode == "POSE" and selected:
+            return [held_by_click(bone) for bone in selected]
         return super().selected(context, armature)
 
     def work(self, context: bpy.types.Context) -> str:
@@ -217,10 +217,10 @@ def _selected_holder(context: bpy.types.Context) -> Holder:
     Raises:
         ProblemError: If neither is unique.
     """
-    active, others = _selected_bones(context)
+    active, selected = _selected_bones(context)
     if active is None:
         raise ProblemError("Enter Pose Mode and select a hand, a foot or a control")
-    if others:
+    if selected:
         return Holder(active.id_data, active.name)
     objects = [ob for ob in context.selected_objects if ob.mode != "POSE"]
     if len(objects) != 1:

@@ -77,8 +77,8 @@ class Records:
     def _kept(self) -> Kept:
         if history.is_running(self._armature, OWNER):
             return history.found_so_far(self._armature, OWNER)
-        kept = history.data(self._armature, OWNER)
-        return {} if kept is None else unpacked(kept.blob)
+        stored = history.data(self._armature, OWNER)
+        return {} if stored is None else unpacked(stored.blob)
 
     def at(self, index: int, time: float) -> Recorded:
         """Return the last event of a hold up to a frame."""
@@ -88,11 +88,11 @@ class Records:
         return UNHELD
 
 
-def packed(kept: Kept) -> bytes:
+def packed(by_index: Kept) -> bytes:
     """Return records as bytes."""
     integers: list[int] = []
     numbers: list[float] = []
-    for index, records in kept.items():
+    for index, records in by_index.items():
         for event in records:
             # Negative numbers are holders relative to which own channels are ignored.
             holder = -event.holder if event.is_fixed else event.holder
@@ -108,17 +108,17 @@ def unpacked(blob: bytes) -> Kept:
         integers, _, numbers = FORM.unpacked(blob)
     except ValueError:
         return {}
-    kept: Kept = {}
+    by_index: Kept = {}
     if 3 * len(numbers) != SIZE * len(integers):
-        return kept
+        return by_index
     for i in range(len(integers) // 3):
         index, holder, previous = integers[3 * i : 3 * i + 3]
         frame, blend, *frames = numbers[i * SIZE : (i + 1) * SIZE]
         offset, left = _frame(frames[:12]), _frame(frames[12:])
         offsets = offset, blend, abs(previous), left
         event = Recorded(frame, abs(holder), *offsets, holder < 0, previous < 0)
-        kept.setdefault(index, []).append(event)
-    return kept
+        by_index.setdefault(index, []).append(event)
+    return by_index
 
 
 def _flat(frame: Frame) -> list[float]:

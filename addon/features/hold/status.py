@@ -51,10 +51,10 @@ def message_of(hold: bpy.types.PropertyGroup) -> str:
     numbers = {record.holder for record in held.records.of(index)}
     if numbers & held.lost:
         return str(removed(cast(Any, hold).bone))
-    kept = history.data(armature, OWNER)
-    if kept is None:
+    stored = history.data(armature, OWNER)
+    if stored is None:
         return history.lack(armature, OWNER)
-    if not kept.is_fresh:
+    if not stored.is_fresh:
         return msg("Simulation is outdated: press Simulate")
     return held.note or _unseen(hold, numbers)
 

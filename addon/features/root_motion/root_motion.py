@@ -124,9 +124,9 @@ def extract(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options
             {"onto": OBJECT},
             hips=body.hips,
         )
-    others = _independent_bones(body)
+    independent = _independent_bones(body)
     with _staged(scene, armature):
-        recording = record(body, frames, [body.root, *others])
+        recording = record(body, frames, [body.root, *independent])
         paths = _separate(body, recording, options.use_turn)
         path = paths.body
         back = _inverses(path)
@@ -139,7 +139,7 @@ def extract(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options
         root = recording.moved(
             recording.track(body.root), back if is_hips else _inverses(paths.root)
         )
-        tracks = {name: recording.track(name) for name in others}
+        tracks = {name: recording.track(name) for name in independent}
         travelers: list[Any] = []
         expected = [STILL] * len(path)
         if options.onto == IN_PLACE:
