@@ -79,7 +79,7 @@ def material(
 
 
 def _use_nodes(owner: bpy.types.Material | bpy.types.World) -> None:
-    if bpy.app.version < (5, 0, 0):  # Later versions always use nodes.
+    if bpy.app.version < (5, 0, 0):  # From 5.0 on, all have nodes.
         owner.use_nodes = True
 
 
@@ -162,7 +162,7 @@ def cone(
 ) -> None:
     """Limit a bone's swing about its X and Z axes, and its twist, to angles in degrees.
 
-    They are measured from the rest pose, rotated by ``lean`` degrees about X.
+    They are to either side of the rest pose, rotated by ``lean`` degrees about X.
     """
     joint = rig.pose.bones[bone].fabrik_joint
     joint.limit_type = "CONE"
@@ -195,7 +195,7 @@ def keyed(
 
 def curves_of(action: Any) -> Any:
     """Return the F-curves of an action."""
-    if bpy.app.version < (4, 4, 0):  # Later actions have layers.
+    if bpy.app.version < (4, 4, 0):  # From 4.4 on, actions have layers.
         return action.fcurves
     return [c for s in action.layers[0].strips for bag in s.channelbags for c in bag.fcurves]
 

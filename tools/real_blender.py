@@ -4,9 +4,9 @@
     python3 tools/real_blender.py            prints its path, after fetching it if needed
     python3 tools/real_blender.py packages   also installs pytest where tests/run.py looks for it
 
-`BLENDER` may name one of any version. Otherwise it is one of the newest version on the PATH or in
-the folders of its installers. Otherwise it is Debian's, with the programs that show and use a
-window. It is unpacked into its own folder under `.venv/`, and nothing else is changed.
+`BLENDER` may name a Blender of any version. Otherwise one of the newest version is taken from the
+PATH or the folders of its installers. Otherwise Debian's is unpacked into its own folder under
+`.venv/`, with the programs that show and use a window; nothing else is changed.
 
 It needs only Python 3.8 and its standard library, so that it runs on a fresh machine.
 """

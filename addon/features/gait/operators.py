@@ -272,7 +272,7 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
             foot=length_text(self._scene, baked.foot),
             share=100.0 * baked.foot / size,
         )
-        is_within = baked.foot <= 2.0 * self.tolerance * size  # Errors of foot and body add up.
+        is_within = baked.foot <= 2.0 * self.tolerance * size  # Of foot and body together.
         say(self, "INFO" if is_within else "WARNING", text)
         return {"FINISHED"}
 

@@ -329,7 +329,7 @@ class HeldBone(PrePassBone):
 
 
 def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]:
-    """Yield the held bones of an armature, and set on chains how far their targets are held."""
+    """Yield the held bones of an armature, and set `placed_share` of its chains."""
     records_of = {rig.object: Records(rig.object)}
     for chain in chains:
         chain.placed_share = _placed_share(chain.target, records_of)
