@@ -111,7 +111,7 @@ def _measured(cases: Sequence[Case], frames: int) -> _Row:
         chain, path = _path(case, Random(number), frames)
         shot = [ChainInstant(chain, Goal(target)) for target in path]
         begin = perf_counter()
-        alone = [instant.alone() for instant in shot]
+        alone = [frame.alone() for frame in shot]
         middle = perf_counter()
         solved = solve_shot(shot)
         row.seconds_alone += middle - begin
@@ -123,7 +123,7 @@ def _measured(cases: Sequence[Case], frames: int) -> _Row:
             max(row.step_alone, step_alone),
             max(row.step_shot, step_shot),
         )
-        ends = [tip_of(case.rests, list(candidate.rotations)) for candidate in solved]
+        ends = [tip_of(case.rests, list(frame.rotations)) for frame in solved]
         row.missed = max(row.missed, *map(dist, ends, path))
     return row
 

@@ -145,20 +145,20 @@ def hold(
         _refuse(held, holder)
     _refuse_placed(several)
     old_holds = [find_hold(held) for held in several]
-    old_keys = [keys_of(*old) if old is not None else [] for old in old_holds]
+    old_keys = [keys_of(*entry) if entry is not None else [] for entry in old_holds]
     try:
         armatures = [
-            _add_event(held, holder, old_hold, frame, is_moved)
-            for held, old_hold in zip(several, old_holds, strict=True)
+            _add_event(held, holder, entry, frame, is_moved)
+            for held, entry in zip(several, old_holds, strict=True)
         ]
         _simulate(armatures)
         _refuse_cycle(several, holder, frame)
     except ProblemError:
-        for held, old_hold, keys in zip(several, old_holds, old_keys, strict=True):
-            _take_back(held, old_hold, keys)
+        for held, entry, keys in zip(several, old_holds, old_keys, strict=True):
+            _take_back(held, entry, keys)
         raise
     new_holds = [find_hold(held) for held in several]
-    return all(_is_moved_at(*new, frame) for new in new_holds if new is not None)
+    return all(_is_moved_at(*entry, frame) for entry in new_holds if entry is not None)
 
 
 def _is_moved_at(armature: bpy.types.Object, index: int, frame: float) -> bool:
