@@ -1,8 +1,8 @@
 """Check the links of README, CONTRIBUTING and the manual, without building the site.
 
-A link to a file, picture or heading that is not there fails, and so do a page that the navigation
-lacks, an entry without its page, and a picture that no page shows. `zensical build --strict`, which
-builds the site, says nothing about pictures and the navigation.
+A link to a missing file, picture or heading fails. So does a page missing from the navigation, an
+entry without its page, and a picture that no page shows. `zensical build --strict`, which builds
+the site, does not report pictures and the navigation.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ LINK = re.compile(r"!?\[(?:[^][]|\[[^]]*\])*\]\(([^)\s]+)\)")
 
 
 def anchors_of(text: str) -> list[str]:
-    """Return the anchors that the headings of a page get in turn, as Python-Markdown makes them."""
-    found: list[str] = []
+    """Return the anchors of a page's headings in order, as Python-Markdown makes them."""
+    anchors: list[str] = []
     for heading in re.findall(r"^#+ (.+)$", FENCE.sub("", text), re.MULTILINE):
         plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "")
         plain = unicodedata.normalize("NFKD", plain).encode("ascii", "ignore").decode()
         name = slug = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
         count = 0
-        while name in found:
+        while name in anchors:
             count += 1
             name = f"{slug}_{count}"
-        found.append(name)
-    return found
+        anchors.append(name)
+    return anchors
 
 
 def links_of(page: Path) -> list[str]:
-    """Return the targets of a page's links and pictures; those of other sites are left out."""
+    """Return the targets of a page's links and pictures, except those on other sites."""
     text = re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text(encoding="utf-8")))
     return [link for link in LINK.findall(text) if "://" not in link and "mailto:" not in link]
 
 
 def broken_links(pages: list[Path]) -> Iterator[str]:
-    """Yield a sentence for each link to something that is not there."""
+    """Yield a sentence for each broken link."""
     for page in pages:
         for link in links_of(page):
             path, _, anchor = link.partition("#")
