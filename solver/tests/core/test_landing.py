@@ -86,7 +86,7 @@ def test_few_iterations_land_exactly(bones: int, figure: Callable[[str, str], No
         f"most {iterations[-1]}; residual {worst:.0e}",
     )
     assert mean(iterations) <= 5.0
-    assert iterations[-1] <= 8
+    assert iterations[-1] <= 9
     assert worst <= 1e-6
 
 

@@ -150,7 +150,9 @@ class Method(NamedTuple):
         bones: The number of bones that it solves; 0 for any.
         is_exact: Whether it is a closed form, which more iterations can't improve. It always swings
             the whole chain toward the target first.
-        shares: Whether the chain first curls until its span matches the target's distance.
+        curls: How far aside a target is, relative to one that an arc along the axis meets, up to
+            which the chain first curls: beyond that its iterations bend all joints by themselves.
+            0 if it never does, infinite if it always does.
     """
 
     name: str
@@ -160,7 +162,7 @@ class Method(NamedTuple):
     reach: Reach
     bones: int = 0
     is_exact: bool = False
-    shares: bool = False
+    curls: float = 0.0
 
     def suits(self, bones: int) -> bool:
         """Return whether it solves chains with this number of bones."""
@@ -174,7 +176,7 @@ METHODS: tuple[Method, ...] = (
         "FABRIK",
         "Iterate forward and backward along the chain. Suited to chains of any length",
         _shaped_and_landed,
-        shares=True,
+        curls=0.5,
     ),
     Method(
         "TWO_BONE",
@@ -191,7 +193,7 @@ METHODS: tuple[Method, ...] = (
         "CCD",
         "Rotate one joint after another, from the tip to the root. Tends to curl the chain",
         _turned_and_landed,
-        shares=True,
+        curls=inf,
     ),
     Method(
         "TEXTBOOK",

@@ -1,8 +1,9 @@
 """The loop that drives all solvers."""
 
-from math import exp, sqrt
+from math import atan2, exp, sqrt
 from typing import Final
 
+from .arc import arc_angle
 from .bend import (
     CLEAR,
     LIMB,
@@ -128,8 +129,8 @@ def solve(
         least = 0.0 if soft_pole is None or bones > LIMB else goal.pole_weight
         side = _hinted(joints, chain, axis, side, (soft_pole, least), distance)
         _bend_to_side(joints, chain, axis, side, keep, target, near_enough, least)
-        if method.shares:
-            _curl_to(joints, chain, axis, target, min(tolerance, EXACT))
+        if method.curls > 0.0 and bones > 2:
+            _curl_to(joints, chain, axis, target, min(tolerance, EXACT), method.curls)
         used = method.reach(joints, target, chain, swing_factor, iterations, tolerance)
         swivel = _swivel_of_solved(joints, chain, axis, turn, goal, pole, swivel)
     normal = cross(axis, bend) if normal == ORIGIN or bones < 3 else rotate(turn, normal)
@@ -202,14 +203,25 @@ def _bend_to_side(
         turn_joints(joints, forward_turn(axis, toward_pole, side, new_bend))
 
 
-def _curl_to(joints: list[Joint], chain: Chain, axis: Vec, target: Vec, near_enough: float) -> None:
-    """Curl a chain whose target is nearer than its tip.
+def _curl_to(
+    joints: list[Joint], chain: Chain, axis: Vec, target: Vec, near_enough: float, curls: float
+) -> None:
+    """Bring a chain's ends as far apart as root and target are, as far as the target is ahead.
 
-    Iterations alone would fold a shortening chain at only a few joints. After this, the method only
-    has to take the tip to the target's direction.
+    Iterations alone would fold a shortening chain at only a few joints. To a target aside they bend
+    all joints: an arc that leaves the root along the axis meets it where the angle to it is half
+    that of the arc.
     """
-    span = length(target)
-    if span < length(chain.start[-1].at()) and length(sub(joints[-1].at(), target)) > near_enough:
+    span, reach = length(target), length(chain.start[-1].at())
+    bones = float(len(joints) - 1)
+    half = 0.5 * bones * arc_angle(bones, span)
+    if half <= 0.0 or length(sub(joints[-1].at(), target)) <= near_enough:
+        return
+    ahead = 1.0 - eased(atan2(length(cross(axis, target)), dot(axis, target)) / (curls * half))
+    if span > reach:  # The less, the straighter the chain becomes: iterations straighten it evenly.
+        ahead *= (1.0 - span) / (1.0 - reach)
+    if ahead > 0.0:
+        span = reach + (span - reach) * ahead
         curl(joints, axis, span, chain.folds)
         land(joints, scaled(axis, span), near_enough, 1)
 
