@@ -285,6 +285,16 @@ def grounds(count: int) -> Scene:
     return rig, target
 
 
+def feet(count: int) -> Scene:
+    """All feet of an armature stand on one ground, and find its floor together."""
+    rig, target = rig_of(count), make_empty()
+    ground = link(bpy.data.objects.new("Ground", bpy.data.meshes.new("Ground")))
+    for i in range(count):
+        item = reach(rig, target, tip=f"C{i}.1")
+        item.ground.object, item.ground.use = ground, True
+    return rig, target
+
+
 def legs(count: int) -> Scene:
     rig, target = rig_of(count), make_empty()
     gait = rig.fabrik.gaits.add()
@@ -423,6 +433,7 @@ SCENES = (
     chains_of_driven_targets,
     layers,
     grounds,
+    feet,
     legs,
     holds,
     holds_in_turn,
