@@ -261,7 +261,8 @@ def _evaluate_again(
     kept: list[SavedPose] = []
     # The channels may get animation from another depsgraph, or from another frame.
     if affected.update.is_foreign or may_be_rebuilt:
-        rigs = [*(runs.plan.rigs[uid] for uid in again | others), *map(skeleton_of, released)]
+        moving = (again | others) & runs.plan.animated
+        rigs = [*(runs.plan.rigs[uid] for uid in moving), *map(skeleton_of, released)]
         kept = [SavedPose(rig) for rig in rigs]
     for uid in others:
         runs.overwritten.write(runs.writers[uid], is_quiet=True)
@@ -522,7 +523,8 @@ def unseen(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> set[int]:
         return set()
     seen = part(SeenArmatures).setdefault((session_uid(scene), layer.name), set())
     new = plan.rigs.keys() - seen
-    found = {uid for uid in new if plan.rigs[uid].object.name in layer.objects}
+    names = {*layer.objects.keys()} if new else ()  # Blender looks each name up among all.
+    found = {uid for uid in new if plan.rigs[uid].object.name in names}
     seen |= new - found
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import bpy
 
@@ -12,7 +12,6 @@ from ..blender.curves import split_bone_path
 from ..blender.rotation import TURNS
 from ..blender.skeleton import Skeleton, skeletons_by_name
 from ..settings.properties import settings_form
-from . import dependencies
 from .bodies import tie_to_bodies
 from .lookahead import lookahead_of
 from .order import Order
@@ -58,14 +57,16 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
             plan.watched.setdefault(watched.session_uid, set()).add(uid)
     plan.lookahead = lookahead_of(plan)
     plan.read = skeletons_by_name()
-    plan.examined = _examined(plan, order)
+    plan.examined = _examined(plan, order, armatures.values())
     return plan
 
 
-def _examined(plan: Plan, order: Order) -> list[bpy.types.Object]:
+def _examined(
+    plan: Plan, order: Order, armatures: Iterable[ArmaturePlan]
+) -> list[bpy.types.Object]:
     found = [*order.visited, *(ob for ob, _ in plan.lookahead.signatures), *plan.orphaned]
-    for rig in plan.rigs.values():
-        found += [rig.object, *(source for source, _ in dependencies.sources(rig.object))]
+    for armature in armatures:
+        found += [armature.rig.object, *armature.sources.values()]
     return [*dict.fromkeys(found)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from itertools import pairwise
@@ -461,3 +462,22 @@ def test_the_first_update_of_many_constraints_grows_no_faster_than_the_work() ->
 
     few, many = (min(seconds(count), seconds(count)) for count in (250, 1000))
     assert many < 8.0 * few
+
+
+def test_nothing_is_collected_while_the_session_is_filled() -> None:
+    """All that is made then is kept, and Python would look through it again and again."""
+    unrelated_armatures(4 * FEW)
+    collections: list[str] = []
+
+    def note(phase: str, _info: object) -> None:
+        collections.append(phase)
+
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(note)
+    gc.set_threshold(100)  # Each armature is made of more objects than that.
+    try:
+        update()
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(note)
+    assert len(collections) < FEW
