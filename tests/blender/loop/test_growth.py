@@ -20,7 +20,7 @@ from addon.features.hold import editing as holding
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
-FEW = 16
+FEW = 12
 """How many of something there are, and then four times as many."""
 
 MOST = 4.6
@@ -306,14 +306,6 @@ def legs(count: int) -> Scene:
     return rig, target
 
 
-def holds(count: int) -> Scene:
-    rig, target = rig_of(count), make_empty()
-    update()
-    for i in range(count):
-        holding.hold([holding.Held(rig, f"C{i}.0")], holding.Holder(target), 1, True)
-    return rig, target
-
-
 def holds_in_turn(count: int) -> Scene:
     rig, target = rig_of(count), make_empty()
     update()
@@ -436,7 +428,6 @@ SCENES = (
     grounds,
     feet,
     legs,
-    holds,
     holds_in_turn,
 )
 
