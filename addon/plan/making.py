@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import bpy
 
@@ -12,6 +12,7 @@ from ..blender.curves import split_bone_path
 from ..blender.rotation import TURNS
 from ..blender.skeleton import Skeleton, skeletons_by_name
 from ..settings.properties import settings_form
+from . import dependencies
 from .bodies import tie_to_bodies
 from .lookahead import lookahead_of
 from .order import Order
@@ -57,16 +58,14 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
             plan.watched.setdefault(watched.session_uid, set()).add(uid)
     plan.lookahead = lookahead_of(plan)
     plan.read = skeletons_by_name()
-    plan.examined = _examined(plan, order, armatures.values())
+    plan.examined = _examined(plan, order)
     return plan
 
 
-def _examined(
-    plan: Plan, order: Order, armatures: Iterable[ArmaturePlan]
-) -> list[bpy.types.Object]:
+def _examined(plan: Plan, order: Order) -> list[bpy.types.Object]:
     found = [*order.visited, *(ob for ob, _ in plan.lookahead.signatures), *plan.orphaned]
-    for armature in armatures:
-        found += [armature.rig.object, *armature.sources.values()]
+    for rig in plan.rigs.values():
+        found += [rig.object, *(source for source, _ in dependencies.sources(rig.object))]
     return [*dict.fromkeys(found)]
 
 

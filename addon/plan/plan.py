@@ -51,7 +51,7 @@ class ArmaturePlan:
         tips: Bones whose heads are the tips of chains.
         blocks: The names of the object and its data.
         uids: Session UIDs of both, known even after their removal.
-        sources: The objects that its constraints and walks use, by session UID.
+        sources: The objects that its constraints and walks use.
         collections: The collections that they use.
     """
 
@@ -70,7 +70,7 @@ class ArmaturePlan:
     tips: set[int] = field(init=False)
     blocks: tuple[str, str] = field(init=False)
     uids: tuple[int, int] = field(init=False)
-    sources: dict[int, bpy.types.Object] = field(init=False)
+    sources: set[int] = field(init=False)
     collections: list[bpy.types.Collection] = field(init=False)
     _own_messages: list[tuple[str, str]] = field(init=False)
 
@@ -90,7 +90,7 @@ class ArmaturePlan:
         data = cast("bpy.types.ID", ob.data)
         self.blocks = (ob.name, data.name)
         self.uids = (rig.uid, data.session_uid)
-        self.sources = {source.session_uid: source for source, _ in dependencies.sources(ob)}
+        self.sources = {source.session_uid for source, _ in dependencies.sources(ob)}
         self.collections = dependencies.collections(ob)
         # After resolving, which may have followed renames.
         _, self.lists = _lists_of(settings(ob))
